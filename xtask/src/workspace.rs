@@ -1,0 +1,23 @@
+//! Where things are: the checkout, and the cache outside it that survives fresh clones.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The root of the checkout.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace").to_owned()
+}
+
+/// The cache for downloaded and built parts: `ASB_CACHE`, else `agent-sandbox` in the user's cache folder.
+pub(crate) fn cache() -> Result<PathBuf> {
+    if let Some(explicit) = env::var_os("ASB_CACHE") {
+        return Ok(explicit.into());
+    }
+    let base = env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))
+        .context("neither ASB_CACHE, XDG_CACHE_HOME nor HOME is set, so there is no place for the cache")?;
+    Ok(base.join("agent-sandbox"))
+}
