@@ -1,0 +1,84 @@
+//! Condition types and the reasons that go with them, as clients and SDKs match on them.
+
+use serde_json::json;
+
+/// The one condition clients wait for, on Sandboxes and claims.
+pub const READY: &str = "Ready";
+/// On Sandboxes, always present: whether the Pod was taken away on request.
+pub const SUSPENDED: &str = "Suspended";
+/// On Sandboxes and claims, only once the Pod has ended by itself.
+pub const FINISHED: &str = "Finished";
+/// On Sandboxes: the Pod's own condition of that name.
+pub const POD_SCHEDULED: &str = "PodScheduled";
+
+/// Reasons of [`READY`] on a Sandbox. Claims copy them.
+pub mod sandbox_ready {
+    pub const DEPENDENCIES_READY: &str = "DependenciesReady";
+    pub const DEPENDENCIES_NOT_READY: &str = "DependenciesNotReady";
+    pub const RECONCILER_ERROR: &str = "ReconcilerError";
+    pub const MULTIPLE_PODS: &str = "MultiplePods";
+    pub const SUSPENDED: &str = "SandboxSuspended";
+    pub const EXPIRED: &str = "SandboxExpired";
+}
+
+/// Reasons of [`FINISHED`], and of [`READY`] on a Sandbox whose Pod has ended.
+pub mod finished {
+    pub const POD_SUCCEEDED: &str = "PodSucceeded";
+    pub const POD_FAILED: &str = "PodFailed";
+}
+
+/// Reasons of [`SUSPENDED`].
+pub mod suspended {
+    pub const NOT_SUSPENDED: &str = "NotSuspended";
+    pub const POD_STATE_UNKNOWN: &str = "PodStateUnknown";
+    pub const POD_TERMINATED: &str = "PodTerminated";
+    pub const POD_TERMINATING: &str = "PodTerminating";
+    pub const POD_NOT_OWNED: &str = "PodNotOwned";
+    /// Known to clients, written by none.
+    pub const POD_NOT_TERMINATED: &str = "PodNotTerminated";
+}
+
+/// Reasons of [`POD_SCHEDULED`] where the Pod gives none.
+pub mod pod_scheduled {
+    pub const SCHEDULED: &str = "PodScheduled";
+    pub const UNKNOWN: &str = "PodSchedulingUnknown";
+}
+
+/// Reasons of [`READY`] on a claim, besides those copied from its Sandbox.
+pub mod claim_ready {
+    pub const TEMPLATE_NOT_FOUND: &str = "TemplateNotFound";
+    pub const WARM_POOL_NOT_FOUND: &str = "WarmPoolNotFound";
+    pub const ADOPTION_CONFLICT: &str = "AdoptionConflict";
+    pub const SANDBOX_CREATE_PENDING: &str = "SandboxCreatePending";
+    pub const INVALID_METADATA: &str = "InvalidMetadata";
+    pub const ENV_VARS_INJECTION_REJECTED: &str = "EnvVarsInjectionRejected";
+    pub const VOLUME_CLAIM_TEMPLATES_ERROR: &str = "VolumeClaimTemplatesError";
+    pub const RECONCILER_ERROR: &str = "ReconcilerError";
+    pub const EXPIRED: &str = "ClaimExpired";
+    pub const SANDBOX_MISSING: &str = "SandboxMissing";
+    pub const SANDBOX_NOT_READY: &str = "SandboxNotReady";
+    pub const SANDBOX_EXPIRED: &str = "SandboxExpired";
+}
+
+/// The schema of a `status.conditions` list: the standard Condition, in a plain list that patches replace whole.
+pub(crate) fn conditions_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+    schemars::json_schema!({
+        "type": "array",
+        "items": json!({
+            "type": "object",
+            "required": ["lastTransitionTime", "message", "reason", "status", "type"],
+            "properties": {
+                "lastTransitionTime": {"type": "string", "format": "date-time",
+                    "description": "When the status last changed."},
+                "message": {"type": "string", "maxLength": 32768, "description": "The reason, for people."},
+                "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0,
+                    "description": "The metadata.generation this was decided on."},
+                "reason": {"type": "string", "minLength": 1, "maxLength": 1024,
+                    "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", "description": "The reason, for programs."},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+                "type": {"type": "string", "maxLength": 316, "pattern": TYPE_PATTERN},
+            },
+        }),
+    })
+}

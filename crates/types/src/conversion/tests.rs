@@ -1,0 +1,271 @@
+//! Round trips over arbitrary objects, edits through either version, and objects that other implementations stored.
+
+use proptest::option::of;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Version, convert};
+use crate::annotations::{v1alpha1_state, v1beta1_state};
+
+fn up(object: &Value) -> Value {
+    convert(object.clone(), Version::V1beta1).expect("converts to v1beta1")
+}
+
+fn down(object: &Value) -> Value {
+    convert(object.clone(), Version::V1alpha1).expect("converts to v1alpha1")
+}
+
+fn object(group: &str, version: &str, kind: &str, spec: Value, status: Option<Value>) -> Value {
+    let mut object = json!({
+        "apiVersion": format!("{group}/{version}"), "kind": kind,
+        "metadata": {"name": "demo", "labels": {"team": "a"}, "annotations": {"note": "mine"}}, "spec": spec,
+    });
+    if let Some(status) = status {
+        object["status"] = status;
+    }
+    object
+}
+
+fn claim(version: &str, spec: Value) -> Value {
+    object("extensions.agents.x-k8s.io", version, "SandboxClaim", spec, None)
+}
+
+fn sandbox(version: &str, spec: Value, status: Value) -> Value {
+    object("agents.x-k8s.io", version, "Sandbox", spec, Some(status))
+}
+
+/// Fields left unset are absent, as on the wire.
+fn without_nulls(mut value: Value) -> Value {
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|_, field| !field.is_null());
+    }
+    value
+}
+
+/// Names that mean something to the conversion, and one that does not.
+fn pool_name() -> impl Strategy<Value = String> {
+    let telling =
+        ["default", "none", "python", "shadow-pool-python", "shadow-pool-", "shadow-pool-default", "pool-a"];
+    proptest::sample::select(telling.to_vec()).prop_map(str::to_owned)
+}
+
+fn pod_template() -> Value {
+    json!({"spec": {"containers": [{"name": "main", "image": "busybox", "futureField": {"kept": [1, null]}}]}, "metadata": {}})
+}
+
+prop_compose! {
+    fn conditions()(scheduled in of(proptest::sample::select(vec!["True", "False", "Unknown"])), ready in any::<bool>()) -> Value {
+        let mut list = vec![json!({"type": "Ready", "status": if ready { "True" } else { "False" }})];
+        list.extend(scheduled.map(|status| json!({"type": "PodScheduled", "status": status})));
+        list.into()
+    }
+}
+
+prop_compose! {
+    fn status(node: bool, replicas: bool)(
+        conditions in of(conditions()), ips in any::<bool>(), on in any::<bool>(), counted in any::<bool>(),
+    ) -> Value {
+        without_nulls(json!({
+            "conditions": conditions,
+            "podIPs": ips.then(|| json!(["10.0.0.7"])),
+            "nodeName": (node && on).then_some("node-1"),
+            "replicas": (replicas && counted).then_some(1),
+        }))
+    }
+}
+
+prop_compose! {
+    fn beta_sandbox()(mode in prop_oneof!["Running", "Suspended"], status in of(status(true, false))) -> Value {
+        let spec = json!({"podTemplate": pod_template(), "shutdownPolicy": "Retain", "operatingMode": mode});
+        object("agents.x-k8s.io", "v1beta1", "Sandbox", spec, status)
+    }
+}
+
+prop_compose! {
+    fn alpha_sandbox()(replicas in 0..=1, status in of(status(false, true))) -> Value {
+        let spec = json!({"podTemplate": pod_template(), "shutdownPolicy": "Retain", "replicas": replicas});
+        object("agents.x-k8s.io", "v1alpha1", "Sandbox", spec, status)
+    }
+}
+
+prop_compose! {
+    fn beta_claim()(pool in pool_name(), volumes in any::<bool>(), bound in of(pool_name())) -> Value {
+        let volumes = volumes.then(|| json!([{"metadata": {"name": "work"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]));
+        let spec = without_nulls(json!({"warmPoolRef": {"name": pool}, "volumeClaimTemplates": volumes}));
+        let status = bound.map(|pool| json!({"sandbox": {"name": format!("{pool}-x7k2p")}}));
+        object("extensions.agents.x-k8s.io", "v1beta1", "SandboxClaim", spec, status)
+    }
+}
+
+prop_compose! {
+    fn alpha_claim()(template in pool_name(), warmpool in pool_name(), bound in of(pool_name())) -> Value {
+        let spec = json!({"sandboxTemplateRef": {"name": template}, "warmpool": warmpool, "env": [{"name": "A", "value": "1"}]});
+        let status = bound.map(|pool| json!({"sandbox": {"name": format!("{pool}-x7k2p")}}));
+        object("extensions.agents.x-k8s.io", "v1alpha1", "SandboxClaim", spec, status)
+    }
+}
+
+prop_compose! {
+    fn beta_template()(policy in prop_oneof!["Disallowed", "Allowed", "Overrides"]) -> Value {
+        let spec = json!({"podTemplate": pod_template(), "volumeClaimTemplatesPolicy": policy});
+        object("extensions.agents.x-k8s.io", "v1beta1", "SandboxTemplate", spec, None)
+    }
+}
+
+prop_compose! {
+    fn beta_pool()(replicas in 0..5, status in of((0..3, of(1..9)))) -> Value {
+        let spec = json!({"replicas": replicas, "sandboxTemplateRef": {"name": "python"}});
+        let status = status.map(|(ready, observed)| without_nulls(json!({"readyReplicas": ready, "observedGeneration": observed})));
+        object("extensions.agents.x-k8s.io", "v1beta1", "SandboxWarmPool", spec, status)
+    }
+}
+
+fn alpha_template() -> impl Strategy<Value = Value> {
+    Just(object(
+        "extensions.agents.x-k8s.io",
+        "v1alpha1",
+        "SandboxTemplate",
+        json!({"podTemplate": pod_template()}),
+        None,
+    ))
+}
+
+fn alpha_pool() -> impl Strategy<Value = Value> {
+    (0..5).prop_map(|replicas| {
+        let spec = json!({"replicas": replicas, "sandboxTemplateRef": {"name": "python"}});
+        object(
+            "extensions.agents.x-k8s.io",
+            "v1alpha1",
+            "SandboxWarmPool",
+            spec,
+            Some(json!({"replicas": replicas})),
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_v1beta1_says_survives_v1alpha1(object in prop_oneof![beta_sandbox(), beta_claim(), beta_template(), beta_pool()]) {
+        prop_assert_eq!(up(&down(&object)), object);
+    }
+
+    #[test]
+    fn what_v1alpha1_says_survives_v1beta1(object in prop_oneof![alpha_sandbox(), alpha_claim(), alpha_template(), alpha_pool()]) {
+        prop_assert_eq!(down(&up(&object)), object);
+    }
+
+    #[test]
+    fn a_pool_edited_through_v1beta1_is_the_pool_that_counts(stored in alpha_claim(), pool in pool_name()) {
+        let mut edited = up(&stored);
+        edited["spec"]["warmPoolRef"]["name"] = pool.as_str().into();
+        prop_assert_eq!(&up(&down(&edited))["spec"], &edited["spec"]);
+    }
+
+    #[test]
+    fn a_request_edited_through_v1alpha1_is_the_request_that_counts(stored in beta_claim(), request in alpha_claim()) {
+        let mut edited = down(&stored);
+        for field in ["sandboxTemplateRef", "warmpool"] {
+            edited["spec"][field] = request["spec"][field].clone();
+        }
+        prop_assert_eq!(&down(&up(&edited))["spec"], &edited["spec"]);
+    }
+}
+
+#[test]
+fn replicas_and_operating_mode_are_the_same_switch() {
+    let stopped = up(&sandbox("v1alpha1", json!({"replicas": 0}), json!({})));
+    assert_eq!(stopped["spec"], json!({"operatingMode": "Suspended"}));
+    assert_eq!(down(&stopped)["spec"], json!({"replicas": 0}));
+    assert_eq!(up(&sandbox("v1alpha1", json!({}), json!({})))["spec"], json!({"operatingMode": "Running"}));
+}
+
+#[test]
+fn the_replica_count_follows_the_pod() {
+    let count = |status| {
+        down(&sandbox("v1beta1", json!({"operatingMode": "Running"}), status))["status"]["replicas"].clone()
+    };
+    assert_eq!(count(json!({"podIPs": ["10.0.0.7"]})), 1);
+    assert_eq!(count(json!({"conditions": [{"type": "PodScheduled", "status": "False"}]})), 1);
+    assert_eq!(count(json!({"conditions": [{"type": "PodScheduled", "status": "Unknown"}]})), Value::Null);
+    assert_eq!(count(json!({"selector": "a=b"})), Value::Null);
+}
+
+#[test]
+fn a_replica_count_saved_with_one_status_is_not_shown_with_another() {
+    let mut stored = up(&sandbox("v1alpha1", json!({"replicas": 1}), json!({"replicas": 1})));
+    assert_eq!(down(&stored)["status"]["replicas"], 1);
+    stored["status"] = json!({"conditions": [{"type": "Ready", "status": "False"}]});
+    assert_eq!(down(&stored)["status"].get("replicas"), None);
+}
+
+#[test]
+fn claims_by_template_are_claims_on_its_shadow_pool() {
+    let by_template = up(&claim("v1alpha1", json!({"sandboxTemplateRef": {"name": "python"}})));
+    assert_eq!(by_template["spec"], json!({"warmPoolRef": {"name": "shadow-pool-python"}}));
+    assert_eq!(by_template["metadata"]["annotations"], json!({"note": "mine"}), "nothing to save");
+
+    let cold = up(&claim("v1alpha1", json!({"sandboxTemplateRef": {"name": "python"}, "warmpool": "none"})));
+    assert_eq!(cold["spec"], json!({"warmPoolRef": {"name": "shadow-pool-python"}}));
+    assert_eq!(
+        cold["metadata"]["annotations"][v1alpha1_state::CLAIM],
+        r#"{"spec":{"sandboxTemplateRef":{"name":"python"},"warmpool":"none"}}"#
+    );
+}
+
+/// As another implementation stores a v1alpha1 object: all of it, as JSON, in the state annotation.
+fn stored_elsewhere(mut v1beta1: Value, key: &str, v1alpha1: &Value) -> Value {
+    v1beta1["metadata"]["annotations"][key] = v1alpha1.to_string().into();
+    v1beta1
+}
+
+#[test]
+fn a_claim_stored_with_the_whole_original_shows_that_original() {
+    let original = claim("v1alpha1", json!({"sandboxTemplateRef": {"name": "python"}, "warmpool": "pool-a"}));
+    let stored = claim("v1beta1", json!({"warmPoolRef": {"name": "pool-a"}}));
+    assert_eq!(down(&stored_elsewhere(stored, v1alpha1_state::CLAIM, &original))["spec"], original["spec"]);
+}
+
+#[test]
+fn a_claim_stored_with_a_pool_guessed_from_its_sandbox_shows_the_template_and_keeps_the_pool() {
+    let original =
+        claim("v1alpha1", json!({"sandboxTemplateRef": {"name": "python"}, "warmpool": "default"}));
+    let mut stored = claim("v1beta1", json!({"warmPoolRef": {"name": "pool-a"}}));
+    stored["status"] = json!({"sandbox": {"name": "pool-a-x7k2p"}});
+    let stored = stored_elsewhere(stored, v1alpha1_state::CLAIM, &original);
+    let shown = down(&stored);
+    assert_eq!(shown["spec"], original["spec"]);
+    assert_eq!(up(&shown)["spec"], stored["spec"]);
+}
+
+#[test]
+fn a_sandbox_stored_with_a_frozen_replica_count_shows_the_live_one() {
+    let original = sandbox("v1alpha1", json!({"replicas": 1}), json!({"replicas": 0}));
+    let live = sandbox(
+        "v1beta1",
+        json!({"operatingMode": "Running"}),
+        json!({"podIPs": ["10.0.0.7"], "nodeName": "node-1"}),
+    );
+    let shown = down(&stored_elsewhere(live, v1alpha1_state::SANDBOX, &original));
+    assert_eq!(shown["status"], json!({"podIPs": ["10.0.0.7"], "replicas": 1}));
+    assert_eq!(shown["metadata"]["annotations"].get(v1alpha1_state::SANDBOX), None);
+}
+
+#[test]
+fn a_template_policy_that_cannot_be_is_refused_by_name() {
+    let mut template = object("extensions.agents.x-k8s.io", "v1alpha1", "SandboxTemplate", json!({}), None);
+    template["metadata"]["annotations"][v1beta1_state::TEMPLATE_VOLUME_CLAIM_TEMPLATES_POLICY] =
+        "Maybe".into();
+    let error = convert(template, Version::V1beta1).expect_err("Maybe is no policy");
+    insta::assert_snapshot!(error, @r#"annotation api.agents.x-k8s.io/v1beta1-volume-claim-templates-policy is "Maybe"; it must be Disallowed, Allowed or Overrides"#);
+}
+
+#[test]
+fn malformed_objects_are_refused_and_never_panic() {
+    let refusal = |object: Value| convert(object, Version::V1beta1).expect_err("not convertible").to_string();
+    insta::assert_snapshot!(refusal(json!(7)), @"cannot convert an object without an apiVersion");
+    insta::assert_snapshot!(refusal(json!({"apiVersion": "agents.x-k8s.io/v1alpha1"})), @"cannot convert an object without a kind");
+    insta::assert_snapshot!(refusal(json!({"apiVersion": "agents.x-k8s.io/v1alpha1", "kind": "Sandbox"})), @"cannot convert an object without a spec");
+    insta::assert_snapshot!(refusal(json!({"apiVersion": "v1", "kind": "Pod", "spec": {}})), @"cannot convert Pod of v1: no such kind is served here");
+    insta::assert_snapshot!(refusal(json!({"apiVersion": "agents.x-k8s.io/v2", "kind": "Sandbox", "spec": {}})), @"cannot convert from or to agents.x-k8s.io/v2: no such version is served here");
+    insta::assert_snapshot!(refusal(json!({"apiVersion": "agents.x-k8s.io/v1alpha1", "kind": "Sandbox", "spec": {}, "metadata": "x"})), @"cannot convert an object whose /metadata is not an object");
+}

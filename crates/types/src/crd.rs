@@ -1,0 +1,56 @@
+//! The CustomResourceDefinitions, written from the Rust types: each kind's versions put together, Kubernetes' own
+//! types filled in from their published definitions, and everything a schema must not say taken out.
+
+pub(crate) mod kubernetes;
+mod schema;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::crd::{CustomResourceExt, merge_crds};
+use serde_json::{Value, json};
+
+use crate::{v1alpha1, v1beta1};
+
+/// Where the API server finds the conversion webhook of an operator installed with our manifests.
+const WEBHOOK_SERVICE: &str = "agent-sandbox-webhook-service";
+const WEBHOOK_NAMESPACE: &str = "agent-sandbox-system";
+const WEBHOOK_PATH: &str = "/convert";
+const WEBHOOK_PORT: u16 = 443;
+
+/// All definitions, in the order in which they are best applied.
+pub fn crds() -> Vec<Value> {
+    vec![
+        definition(&[v1beta1::Sandbox::crd(), v1alpha1::Sandbox::crd()]),
+        definition(&[v1beta1::SandboxTemplate::crd(), v1alpha1::SandboxTemplate::crd()]),
+        definition(&[v1beta1::SandboxWarmPool::crd(), v1alpha1::SandboxWarmPool::crd()]),
+        definition(&[v1beta1::SandboxClaim::crd(), v1alpha1::SandboxClaim::crd()]),
+    ]
+}
+
+/// One definition of several versions, the stored one first.
+fn definition(versions: &[CustomResourceDefinition]) -> Value {
+    let merged =
+        merge_crds(versions.to_vec(), v1beta1::VERSION).expect("the versions of a kind agree on its names");
+    let mut definition = serde_json::to_value(merged).expect("a definition is plain data");
+    for version in definition["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        schema::finish(&mut version["schema"]["openAPIV3Schema"]);
+    }
+    definition["spec"]["conversion"] = conversion();
+    definition
+}
+
+fn conversion() -> Value {
+    json!({
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {
+                "service": {
+                    "name": WEBHOOK_SERVICE,
+                    "namespace": WEBHOOK_NAMESPACE,
+                    "path": WEBHOOK_PATH,
+                    "port": WEBHOOK_PORT,
+                },
+            },
+            "conversionReviewVersions": ["v1", "v1beta1"],
+        },
+    })
+}

@@ -1,0 +1,47 @@
+//! When a Sandbox or a claim ends, and what is left of it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What happens to a Sandbox at its `shutdownTime`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ShutdownPolicy {
+    /// The Sandbox is deleted, and its volumes with it.
+    Delete,
+    /// Pod and Service are deleted; the Sandbox and its volumes stay.
+    #[default]
+    Retain,
+}
+
+/// What happens to a claim when it expires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ClaimShutdownPolicy {
+    /// The claim is deleted, and its Sandbox after it.
+    Delete,
+    /// The claim is deleted once its Sandbox is gone.
+    DeleteForeground,
+    /// The Sandbox is deleted; the claim stays, marked expired.
+    #[default]
+    Retain,
+}
+
+/// When a claim expires: at the earlier of the two times given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimLifecycle {
+    /// The time at which the claim expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shutdown_time: Option<Time>,
+
+    /// How long the claim lives on after its Sandbox has finished. 0 means not at all; unset means until something
+    /// else ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub ttl_seconds_after_finished: Option<i32>,
+
+    /// What happens at expiry: Retain keeps the claim and deletes its Sandbox, Delete deletes both, DeleteForeground
+    /// deletes both and keeps the claim visible until the Sandbox is gone.
+    #[serde(default)]
+    pub shutdown_policy: ClaimShutdownPolicy,
+}

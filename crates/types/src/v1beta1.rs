@@ -1,0 +1,16 @@
+//! Version v1beta1: what is stored, and what the operator works on.
+
+mod sandbox;
+mod sandbox_claim;
+mod sandbox_template;
+mod sandbox_warm_pool;
+
+pub use sandbox::{OperatingMode, Sandbox, SandboxSpec, SandboxStatus};
+pub use sandbox_claim::{ClaimedSandbox, SandboxClaim, SandboxClaimSpec, SandboxClaimStatus, WarmPoolRef};
+pub use sandbox_template::{SandboxTemplate, SandboxTemplateSpec};
+pub use sandbox_warm_pool::{
+    SandboxTemplateRef, SandboxWarmPool, SandboxWarmPoolSpec, SandboxWarmPoolStatus, UpdateStrategy,
+    UpdateStrategyType,
+};
+
+pub const VERSION: &str = "v1beta1";

@@ -1,0 +1,55 @@
+//! SandboxTemplate v1beta1.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::blueprint::{PodTemplate, VolumeClaimTemplate, VolumeClaimTemplatesPolicy};
+use crate::env::EnvVarsInjectionPolicy;
+use crate::network::{NetworkPolicyManagement, NetworkPolicyRules};
+
+/// What Sandboxes made from this template are like.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "extensions.agents.x-k8s.io",
+    version = "v1beta1",
+    kind = "SandboxTemplate",
+    plural = "sandboxtemplates",
+    shortname = "sandboxtemplate",
+    namespaced,
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A blueprint for Sandboxes, with the policies that hold for all of them."
+)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxTemplateSpec {
+    /// The Pod to run.
+    pub pod_template: PodTemplate,
+
+    /// Volumes that each Sandbox gets of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub volume_claim_templates: Vec<VolumeClaimTemplate>,
+
+    /// Whether each Sandbox has a headless Service of its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<bool>,
+
+    /// Rules of the NetworkPolicy for all Pods of this template, used as they are when the policy is Managed. Present
+    /// but empty, nothing gets in or out. Unset means a secure default: in from the router only, out to public
+    /// addresses only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_policy: Option<NetworkPolicyRules>,
+
+    /// Whether the operator makes and keeps a NetworkPolicy for this template.
+    #[serde(default)]
+    pub network_policy_management: NetworkPolicyManagement,
+
+    /// Whether claims may set environment variables: Allowed lets them add, Overrides also replace, Disallowed refuses.
+    #[serde(default)]
+    pub env_vars_injection_policy: EnvVarsInjectionPolicy,
+
+    /// Whether claims may bring volumes: Allowed lets them add, Overrides also replace, Disallowed refuses.
+    #[serde(default)]
+    pub volume_claim_templates_policy: VolumeClaimTemplatesPolicy,
+}
