@@ -76,8 +76,9 @@ pub(crate) fn conditions_schema(_: &mut schemars::SchemaGenerator) -> schemars::
                     "description": "The metadata.generation this was decided on."},
                 "reason": {"type": "string", "minLength": 1, "maxLength": 1024,
                     "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", "description": "The reason, for programs."},
-                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-                "type": {"type": "string", "maxLength": 316, "pattern": TYPE_PATTERN},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"],
+                    "description": "Whether the condition holds."},
+                "type": {"type": "string", "maxLength": 316, "pattern": TYPE_PATTERN, "description": "What is said to hold."},
             },
         }),
     })

@@ -10,11 +10,25 @@ use serde_json::{Value, json};
 
 use crate::{v1alpha1, v1beta1};
 
+macro_rules! document {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../deploy/crds/", $name, ".yaml")))
+    };
+}
+
 /// Where the API server finds the conversion webhook of an operator installed with our manifests.
 const WEBHOOK_SERVICE: &str = "agent-sandbox-webhook-service";
 const WEBHOOK_NAMESPACE: &str = "agent-sandbox-system";
 const WEBHOOK_PATH: &str = "/convert";
 const WEBHOOK_PORT: u16 = 443;
+
+/// The definitions as they are committed and installed: name and YAML. A test holds them to [`crds`].
+pub const DOCUMENTS: [(&str, &str); 4] = [
+    document!("sandboxes.agents.x-k8s.io"),
+    document!("sandboxtemplates.extensions.agents.x-k8s.io"),
+    document!("sandboxwarmpools.extensions.agents.x-k8s.io"),
+    document!("sandboxclaims.extensions.agents.x-k8s.io"),
+];
 
 /// All definitions, in the order in which they are best applied.
 pub fn crds() -> Vec<Value> {
@@ -54,3 +68,6 @@ fn conversion() -> Value {
         },
     })
 }
+
+#[cfg(test)]
+mod tests;

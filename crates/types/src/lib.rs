@@ -25,7 +25,6 @@ pub const GROUP: &str = "agents.x-k8s.io";
 pub const EXTENSIONS_GROUP: &str = "extensions.agents.x-k8s.io";
 
 /// Go clients leave a status counter of 0 out, and so do we: "how many" and "not yet counted" look the same to them.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn omit_zero<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }

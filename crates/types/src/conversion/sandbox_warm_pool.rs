@@ -17,6 +17,7 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     Ok(())
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "one signature for all kinds; this direction cannot fail")]
 fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
     object.take_annotation(v1alpha1_state::POOL);
     object.take_annotation(v1beta1_state::POOL);

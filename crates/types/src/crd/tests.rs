@@ -1,0 +1,159 @@
+//! The definitions against their committed form, against the Rust types, and against what a client can apply.
+
+use kube::Resource;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::{DOCUMENTS, crds};
+use crate::{v1alpha1, v1beta1};
+
+/// `kubectl apply` keeps the applied object in an annotation; the API server bounds an object's annotations to this.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
+#[test]
+fn committed_documents_are_current() {
+    for (definition, (name, yaml)) in crds().into_iter().zip(DOCUMENTS) {
+        let committed: Value = serde_saphyr::from_str(yaml).expect("committed definitions are YAML");
+        assert_eq!(definition["metadata"]["name"], name);
+        assert!(
+            committed == definition,
+            "deploy/crds/{name}.yaml is out of date: run `cargo xtask generate`"
+        );
+    }
+}
+
+#[test]
+fn every_definition_fits_a_client_side_apply() {
+    for definition in crds() {
+        let size = definition.to_string().len();
+        assert!(size < ANNOTATIONS_LIMIT, "{} is {size} bytes", definition["metadata"]["name"]);
+    }
+}
+
+#[test]
+fn our_own_fields_are_described_and_kubernetes_own_are_not() {
+    for definition in crds() {
+        let versions = definition["spec"]["versions"].as_array().expect("versions");
+        let missing =
+            versions.iter().flat_map(|version| undescribed("", &version["schema"]["openAPIV3Schema"]));
+        assert_eq!(
+            missing.collect::<Vec<_>>(),
+            Vec::<String>::new(),
+            "in {}",
+            definition["metadata"]["name"]
+        );
+    }
+}
+
+/// The places of Kubernetes' own types. What is below them has no descriptions, for the size of the whole.
+const KUBERNETES_OWN: [&str; 4] =
+    [".podTemplate.spec", ".volumeClaimTemplates.spec", ".networkPolicy.ingress", ".networkPolicy.egress"];
+
+fn undescribed(path: &str, schema: &Value) -> Vec<String> {
+    if KUBERNETES_OWN.iter().any(|place| path.ends_with(place)) {
+        let below = [&schema["properties"], &schema["items"]].map(Value::to_string).concat();
+        return if below.contains("description") {
+            vec![format!("{path} is described below")]
+        } else {
+            vec![]
+        };
+    }
+    let own = if schema["description"].is_string() { None } else { Some(path.to_owned()) };
+    let fields = [schema, &schema["items"]]
+        .into_iter()
+        .filter_map(|holder| holder["properties"].as_object())
+        .flatten();
+    own.into_iter()
+        .chain(fields.flat_map(|(name, field)| undescribed(&format!("{path}.{name}"), field)))
+        .collect()
+}
+
+/// The shape of each version but for its schema, which the committed documents show.
+#[test]
+fn names_columns_and_subresources() {
+    let outline = crds().into_iter().map(|mut definition| {
+        for version in definition["spec"]["versions"].as_array_mut().expect("versions") {
+            version["schema"] = "…".into();
+        }
+        definition["spec"].take()
+    });
+    insta::assert_yaml_snapshot!(outline.collect::<Vec<_>>());
+}
+
+#[test]
+fn no_field_of_the_schema_is_lost_in_the_rust_types() {
+    survives::<v1beta1::Sandbox>();
+    survives::<v1beta1::SandboxTemplate>();
+    survives::<v1beta1::SandboxClaim>();
+    survives::<v1beta1::SandboxWarmPool>();
+    survives::<v1alpha1::Sandbox>();
+    survives::<v1alpha1::SandboxTemplate>();
+    survives::<v1alpha1::SandboxClaim>();
+    survives::<v1alpha1::SandboxWarmPool>();
+}
+
+/// An object with every field of its schema set comes back from its Rust type unchanged.
+fn survives<K: Resource<DynamicType = ()> + Serialize + DeserializeOwned>() {
+    let mut object = fullest(&schema_of::<K>());
+    object["apiVersion"] = K::api_version(&()).into();
+    object["kind"] = K::kind(&()).into();
+    object["metadata"] = json!({"name": "demo"});
+    let typed: K = serde_json::from_value(object.clone()).expect("the fullest object parses");
+    let back = serde_json::to_value(&typed).expect("objects are plain data");
+    assert_eq!(
+        differences("", &object, &back),
+        Vec::<String>::new(),
+        "{} {}",
+        K::api_version(&()),
+        K::kind(&())
+    );
+}
+
+fn schema_of<K: Resource<DynamicType = ()>>() -> Value {
+    let all = crds();
+    let definition = all
+        .iter()
+        .find(|crd| crd["spec"]["names"]["kind"] == *K::kind(&()))
+        .expect("a definition of the kind");
+    let versions = definition["spec"]["versions"].as_array().expect("versions");
+    let version =
+        versions.iter().find(|version| version["name"] == *K::version(&())).expect("a schema of the version");
+    version["schema"]["openAPIV3Schema"].clone()
+}
+
+fn fullest(schema: &Value) -> Value {
+    if let Some(fields) = schema["properties"].as_object() {
+        return fields
+            .iter()
+            .map(|(name, field)| (name.clone(), fullest(field)))
+            .collect::<Map<_, _>>()
+            .into();
+    }
+    match (schema["type"].as_str(), schema["format"].as_str()) {
+        (Some("object"), _) => json!({"key": fullest(&schema["additionalProperties"])}),
+        (Some("array"), _) => json!([fullest(&schema["items"])]),
+        (Some("integer"), _) => json!(1),
+        (Some("boolean"), _) => json!(true),
+        (Some("string"), Some("date-time")) => json!("2026-01-02T03:04:05Z"),
+        _ => schema["enum"].get(0).cloned().unwrap_or_else(|| json!("1")),
+    }
+}
+
+fn differences(path: &str, left: &Value, right: &Value) -> Vec<String> {
+    match (left, right) {
+        (Value::Object(left), Value::Object(_)) => left
+            .iter()
+            .flat_map(|(name, value)| {
+                differences(&format!("{path}.{name}"), value, right.get(name).unwrap_or(&Value::Null))
+            })
+            .collect(),
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => left
+            .iter()
+            .zip(right)
+            .flat_map(|(left, right)| differences(&format!("{path}[]"), left, right))
+            .collect(),
+        _ if left == right => vec![],
+        _ => vec![format!("{path}: {left} became {right}")],
+    }
+}
