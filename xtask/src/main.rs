@@ -1,6 +1,7 @@
 //! `cargo xtask`: the one door to testing, checking and benchmarking Agent Sandbox.
 //! Each subcommand lives in the module of its name; this file only names them.
 
+mod generate;
 mod terminal;
 mod workspace;
 
@@ -15,8 +16,13 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// Writes the files that are generated from the code.
+    Generate(generate::Arguments),
+}
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {}
+    match Arguments::parse().command {
+        Command::Generate(arguments) => generate::run(&arguments),
+    }
 }
