@@ -3,6 +3,7 @@
 
 mod generate;
 mod terminal;
+mod tidy;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -19,10 +20,13 @@ struct Arguments {
 enum Command {
     /// Writes the files that are generated from the code.
     Generate(generate::Arguments),
+    /// Checks what the compiler does not: layers, house style, documents, links, generated files.
+    Tidy,
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Generate(arguments) => generate::run(&arguments),
+        Command::Tidy => tidy::run(),
     }
 }
