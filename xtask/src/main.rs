@@ -1,6 +1,7 @@
 //! `cargo xtask`: the one door to testing, checking and benchmarking Agent Sandbox.
 //! Each subcommand lives in the module of its name; this file only names them.
 
+mod deny;
 mod generate;
 mod terminal;
 mod tidy;
@@ -18,6 +19,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Checks the licences, sources and versions of everything we depend on.
+    Deny,
     /// Writes the files that are generated from the code.
     Generate(generate::Arguments),
     /// Checks what the compiler does not: layers, house style, documents, links, generated files.
@@ -26,6 +29,7 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
+        Command::Deny => deny::run(),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Tidy => tidy::run(),
     }
