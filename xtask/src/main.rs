@@ -1,7 +1,10 @@
 //! `cargo xtask`: the one door to testing, checking and benchmarking Agent Sandbox.
 //! Each subcommand lives in the module of its name; this file only names them.
 
+mod deny;
+mod generate;
 mod terminal;
+mod tidy;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -15,8 +18,19 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// Checks the licences, sources and versions of everything we depend on.
+    Deny,
+    /// Writes the files that are generated from the code.
+    Generate(generate::Arguments),
+    /// Checks what the compiler does not: layers, house style, documents, links, generated files.
+    Tidy,
+}
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {}
+    match Arguments::parse().command {
+        Command::Deny => deny::run(),
+        Command::Generate(arguments) => generate::run(&arguments),
+        Command::Tidy => tidy::run(),
+    }
 }

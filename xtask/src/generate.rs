@@ -1,0 +1,135 @@
+//! The committed files that are generated from the code: writes them, and finds those that have drifted.
+//! What they say belongs to the crates that know it; this module only knows where they lie.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{terminal, workspace};
+
+/// What a person runs when a generated file has drifted.
+pub(crate) const COMMAND: &str = "cargo xtask generate";
+
+/// Every generated file of the repository.
+const GENERATED: &[Generated] = &[];
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Only say which files have drifted; write nothing.
+    #[arg(long)]
+    check: bool,
+}
+
+/// One generated file.
+pub(crate) struct Generated {
+    /// From the root of the checkout.
+    pub path: &'static str,
+    pub contents: fn() -> Result<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if !arguments.check {
+        return written(&workspace::root(), GENERATED).map(|paths| say("wrote", &paths));
+    }
+    let drifted = drift()?;
+    say("has drifted:", &drifted);
+    if drifted.is_empty() { Ok(()) } else { bail!("generated files have drifted; run `{COMMAND}`") }
+}
+
+/// The generated files whose committed text is missing or is not what the code says now.
+pub(crate) fn drift() -> Result<Vec<&'static str>> {
+    drifted(&workspace::root(), GENERATED)
+}
+
+fn drifted(root: &Path, table: &[Generated]) -> Result<Vec<&'static str>> {
+    let mut paths = Vec::new();
+    for generated in table {
+        if committed(&root.join(generated.path))?.as_deref() != Some(&fresh(generated)?) {
+            paths.push(generated.path);
+        }
+    }
+    Ok(paths)
+}
+
+/// Writes what has drifted and leaves the rest untouched, so that builds see no change where there is none.
+fn written(root: &Path, table: &[Generated]) -> Result<Vec<&'static str>> {
+    let drifted = drifted(root, table)?;
+    for generated in table.iter().filter(|generated| drifted.contains(&generated.path)) {
+        write(&root.join(generated.path), &fresh(generated)?)?;
+    }
+    Ok(drifted)
+}
+
+fn fresh(generated: &Generated) -> Result<String> {
+    (generated.contents)().with_context(|| format!("generating {}", generated.path))
+}
+
+fn committed(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().expect("a file under the root has a folder");
+    fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+}
+
+fn say(what: &str, paths: &[&str]) {
+    for path in paths {
+        terminal::note(&format!("{what} {path}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[Generated] = &[
+        Generated { path: "deploy/one.yaml", contents: || Ok("one\n".to_owned()) },
+        Generated { path: "deploy/two.yaml", contents: || Ok("two\n".to_owned()) },
+    ];
+
+    #[test]
+    fn a_file_that_was_never_written_has_drifted() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(drifted(root.path(), TABLE).unwrap(), ["deploy/one.yaml", "deploy/two.yaml"]);
+    }
+
+    #[test]
+    fn what_was_written_has_not_drifted() {
+        let root = tempfile::tempdir().unwrap();
+        written(root.path(), TABLE).unwrap();
+        assert!(drifted(root.path(), TABLE).unwrap().is_empty());
+    }
+
+    #[test]
+    fn only_the_file_edited_by_hand_is_written_again() {
+        let root = tempfile::tempdir().unwrap();
+        written(root.path(), TABLE).unwrap();
+        fs::write(root.path().join("deploy/two.yaml"), "2\n").unwrap();
+        assert_eq!(written(root.path(), TABLE).unwrap(), ["deploy/two.yaml"]);
+        assert_eq!(fs::read_to_string(root.path().join("deploy/two.yaml")).unwrap(), "two\n");
+    }
+
+    #[test]
+    fn a_generator_that_fails_names_its_file() {
+        let root = tempfile::tempdir().unwrap();
+        let broken = [Generated { path: "crd.yaml", contents: || bail!("no schema") }];
+        let error = drifted(root.path(), &broken).unwrap_err();
+        assert_eq!(format!("{error:#}"), "generating crd.yaml: no schema");
+    }
+
+    #[test]
+    fn no_file_has_two_generators() {
+        let mut paths: Vec<_> = GENERATED.iter().map(|generated| generated.path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        assert_eq!(paths.len(), GENERATED.len());
+    }
+}
