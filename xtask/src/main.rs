@@ -5,7 +5,10 @@ mod deny;
 mod generate;
 mod terminal;
 mod tidy;
+mod vendor;
 mod workspace;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -25,12 +28,25 @@ enum Command {
     Generate(generate::Arguments),
     /// Checks what the compiler does not: layers, house style, documents, links, generated files.
     Tidy,
+    /// Copies the Kubernetes definitions that our schemas embed from the pinned Kubernetes.
+    Vendor,
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::failure(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Deny => deny::run(),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Tidy => tidy::run(),
+        Command::Vendor => vendor::run(),
     }
 }

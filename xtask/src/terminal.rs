@@ -23,6 +23,11 @@ pub(crate) fn answer(text: &str) {
     println!("{text}");
 }
 
+/// Why the command failed, in one line from the outermost cause to the innermost.
+pub(crate) fn failure(error: &anyhow::Error) {
+    eprintln!("error: {error:#}");
+}
+
 pub(crate) fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }

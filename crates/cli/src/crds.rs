@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     print(&match arguments.output {
         Format::Yaml => yaml(&chosen),
         Format::Json => json(&chosen),
-        Format::Name => chosen.iter().map(|name| format!("{name}\n")).collect(),
+        Format::Name => chosen.join("\n") + "\n",
     })
 }
 

@@ -3,6 +3,8 @@
 mod crds;
 mod output;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 /// Isolated, stateful, singleton environments for AI agents.
@@ -15,12 +17,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print the CustomResourceDefinitions, for `kubectl apply -f -`
     Crds(crds::Arguments),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => output::fail(&error),
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Crds(arguments) => crds::run(&arguments),
     }
 }

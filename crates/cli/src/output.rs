@@ -1,6 +1,8 @@
-//! Standard output, as the user asked for it. The only place that prints.
+//! What the user sees: the answer on standard output, in the form asked for, and why there is none on standard error.
+//! The only place that prints.
 
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, Write, stderr, stdout};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
@@ -19,4 +21,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
     }
+}
+
+/// Says why the command failed, from the outermost cause to the innermost.
+pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
+    // Nothing is left to do about a closed standard error.
+    let _ = writeln!(stderr(), "error: {error:#}");
+    ExitCode::FAILURE
 }
