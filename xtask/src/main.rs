@@ -1,6 +1,8 @@
 //! `cargo xtask`: the one door to testing, checking and benchmarking Agent Sandbox.
 //! Each subcommand lives in the module of its name; this file only names them.
 
+mod kube;
+mod parts;
 mod terminal;
 mod workspace;
 
@@ -15,8 +17,12 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Kube(kube::Arguments),
+}
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {}
+    match Arguments::parse().command {
+        Command::Kube(arguments) => kube::run(arguments),
+    }
 }
