@@ -3,6 +3,8 @@
 
 mod deny;
 mod generate;
+mod kube;
+mod parts;
 mod terminal;
 mod tidy;
 mod vendor;
@@ -26,6 +28,7 @@ enum Command {
     Deny,
     /// Writes the files that are generated from the code.
     Generate(generate::Arguments),
+    Kube(kube::Arguments),
     /// Checks what the compiler does not: layers, house style, documents, links, generated files.
     Tidy,
     /// Copies the Kubernetes definitions that our schemas embed from the pinned Kubernetes.
@@ -46,6 +49,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Deny => deny::run(),
         Command::Generate(arguments) => generate::run(&arguments),
+        Command::Kube(arguments) => kube::run(arguments),
         Command::Tidy => tidy::run(),
         Command::Vendor => vendor::run(),
     }

@@ -1,0 +1,106 @@
+//! `cargo xtask kube`: a real Kubernetes on this machine, for tests and benchmarks.
+//! This file is the way in: the command line, and `up` for other subcommands that need a cluster.
+
+mod census;
+mod cluster;
+mod component;
+mod control_plane;
+mod crew;
+mod description;
+mod existing;
+mod identity;
+mod keeper;
+mod kubectl;
+mod launch;
+mod place;
+mod ready;
+mod remove;
+mod report;
+mod resources;
+mod supervise;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Subcommand, ValueEnum};
+
+use cluster::{Options, up};
+
+use crate::terminal;
+
+/// A real Kubernetes on this machine, for tests and benchmarks.
+///
+/// `up` builds etcd and Kubernetes from their pinned Go modules (minutes, once per version; kept in the user's cache
+/// folder) and starts them (seconds). Several clusters run side by side by name. `down` leaves nothing behind.
+///
+/// What it listens to:
+///   KUBEBUILDER_ASSETS  a folder with kube-apiserver, etcd, kubectl, …: those are used instead of built ones
+///   ASB_KUBECONFIG      a cluster that runs already: `up` starts nothing and only installs our resource definitions
+///   KUBECONFIG          the same, but only with --use-existing
+///   ASB_CACHE           where built parts are kept
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Start a cluster and wait until it is ready.
+    Up(Options),
+    /// Stop clusters and remove everything of theirs: processes, mounts, links, cgroups, files.
+    Down {
+        #[arg(long, default_value = DEFAULT_NAME)]
+        name: String,
+        /// Every cluster of this user.
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
+    },
+    /// Show which parts of which clusters run.
+    Status {
+        /// Only this cluster.
+        #[arg(long)]
+        name: Option<String>,
+        #[arg(short, long, value_enum, default_value_t)]
+        output: Output,
+    },
+    /// Print how to reach a cluster: `eval "$(cargo xtask kube env)"`.
+    Env {
+        #[arg(long, default_value = DEFAULT_NAME)]
+        name: String,
+        #[arg(short, long, value_enum, default_value_t)]
+        output: Output,
+    },
+    /// Be a cluster: the process that `up` starts.
+    #[command(hide = true)]
+    Supervise { directory: PathBuf },
+    /// Remove a cluster as soon as standard input closes.
+    #[command(hide = true)]
+    Keep { name: String },
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Output {
+    #[default]
+    Text,
+    Json,
+}
+
+pub(crate) const DEFAULT_NAME: &str = "main";
+
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    match arguments.action {
+        Action::Up(options) => up(&options).map(|cluster| terminal::note(&cluster.usage())),
+        Action::Down { all: true, .. } => place::names()?.iter().try_for_each(|name| down(name)),
+        Action::Down { name, .. } => down(&name),
+        Action::Status { name, output } => report::status(name.as_deref(), output),
+        Action::Env { name, output } => report::environment(&name, output),
+        Action::Supervise { directory } => supervise::supervise(&directory),
+        Action::Keep { name } => keeper::keep(&name),
+    }
+}
+
+fn down(name: &str) -> Result<()> {
+    terminal::step(&format!("remove cluster {name}"), || remove::remove(name))
+}

@@ -1,0 +1,84 @@
+//! Finds a cluster's processes by the mark they carry in their environment. No list of process ids is kept, so none can
+//! be stale: what runs is what `/proc` says.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+/// The environment variable that says whose a process is; its value is the cluster's directory.
+pub(crate) const MARK: &str = "ASB_KUBE_CLUSTER";
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) program: String,
+}
+
+/// The processes that the cluster's supervisor started, and the supervisor; not what runs inside Pods.
+pub(crate) fn processes(directory: &Path) -> Result<Vec<Process>> {
+    let mark = format!("{MARK}={}", directory.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").context("list processes")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Ok(environment) = fs::read(entry.path().join("environ")) else { continue };
+        if carries(&environment, &mark) {
+            found.push(Process { pid, program: program(&entry.path()) });
+        }
+    }
+    Ok(found)
+}
+
+/// Ends all of them without asking, and waits until they are gone.
+pub(crate) fn end(directory: &Path) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let left = processes(directory)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "these processes do not end: {left:?}");
+        // The shell's own `kill`, since a machine may lack the program. It may lose the race against their end.
+        let pids = left.iter().map(|process| process.pid.to_string());
+        Command::new("sh").args(["-c", "kill -KILL \"$@\" 2>/dev/null", "kill"]).args(pids).status()?;
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn carries(environment: &[u8], mark: &str) -> bool {
+    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+}
+
+fn program(process: &Path) -> String {
+    let path = fs::read_link(process.join("exe")).unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.trim_end_matches(" (deleted)").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_matched_whole() {
+        let environment = b"PATH=/bin\0ASB_KUBE_CLUSTER=/var/tmp/a\0";
+        assert!(carries(environment, "ASB_KUBE_CLUSTER=/var/tmp/a"));
+        assert!(!carries(environment, "ASB_KUBE_CLUSTER=/var/tmp"));
+    }
+
+    #[test]
+    fn ending_a_cluster_ends_its_processes_and_no_other() {
+        let directory = std::env::temp_dir().join(format!("asb-census-{}", std::process::id()));
+        let mut ours = Command::new("sleep").arg("60").env(MARK, &directory).spawn().unwrap();
+        let mut other = Command::new("sleep").arg("60").env(MARK, directory.join("x")).spawn().unwrap();
+        let waiting = thread::spawn(move || ours.wait().unwrap());
+        end(&directory).unwrap();
+        assert!(!waiting.join().unwrap().success());
+        assert!(other.try_wait().unwrap().is_none());
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+}

@@ -1,0 +1,126 @@
+//! Brings a cluster up, from nothing or from what is there, and hands it to whoever asked.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use super::description::Description;
+use super::keeper::Keeper;
+use super::kubectl::Kubectl;
+use super::{control_plane, existing, identity, launch, place, ready, remove, resources};
+use crate::{parts, terminal};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// Which cluster; names keep their ports and addresses.
+    #[arg(long, default_value = super::DEFAULT_NAME)]
+    pub(crate) name: String,
+    /// With a node that runs Pods (needs root): containerd, kubelet, kube-proxy, DNS and gVisor in namespaces of
+    /// their own. Without it, a control plane on loopback.
+    #[arg(long)]
+    pub(crate) node: bool,
+    /// Let etcd wait for the disk on every write, as benchmarks must.
+    #[arg(long)]
+    pub(crate) durable: bool,
+    /// Use the cluster that KUBECONFIG names, start nothing, and only install our resource definitions in it.
+    #[arg(long)]
+    pub(crate) use_existing: bool,
+}
+
+/// A cluster that answers.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) name: String,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) kubectl: PathBuf,
+    /// Removes the cluster together with this value; none for a cluster that is to stay.
+    keeper: Option<Keeper>,
+}
+
+impl Cluster {
+    pub(crate) fn new(name: String, kubeconfig: PathBuf, kubectl: PathBuf) -> Self {
+        Self { name, kubeconfig, kubectl, keeper: None }
+    }
+
+    pub(crate) fn usage(&self) -> String {
+        format!(
+            "cluster {name} is ready:\n    \
+             {kubectl} --kubeconfig {kubeconfig} get namespaces\n    \
+             eval \"$(cargo xtask kube env --name {name})\"\n    \
+             cargo xtask kube down --name {name}",
+            name = self.name,
+            kubectl = self.kubectl.display(),
+            kubeconfig = self.kubeconfig.display(),
+        )
+    }
+}
+
+impl TryFrom<&Description> for Cluster {
+    type Error = anyhow::Error;
+
+    fn try_from(cluster: &Description) -> Result<Self> {
+        let kubectl = cluster.program("kubectl")?.to_owned();
+        Ok(Self::new(cluster.name.clone(), cluster.kubeconfig(), kubectl))
+    }
+}
+
+/// A ready cluster for as long as this process needs it: it goes when the value is dropped or the process ends in any
+/// way. A cluster that ran before is used and left alone.
+pub(crate) fn borrow(options: &Options) -> Result<Cluster> {
+    if existing::wanted(options)?.is_some() || running(&place::directory(&options.name)?).is_some() {
+        return up(options);
+    }
+    let keeper = Keeper::of(&options.name)?;
+    Ok(Cluster { keeper: Some(keeper), ..up(options)? })
+}
+
+/// A ready cluster as asked for. One that runs already is used as it is; the remains of one that does not are removed.
+pub(crate) fn up(options: &Options) -> Result<Cluster> {
+    if let Some(kubeconfig) = existing::wanted(options)? {
+        return existing::adopt(kubeconfig);
+    }
+    let directory = place::directory(&options.name)?;
+    let programs = parts::obtain(&control_plane::PROGRAMS)?;
+    let _lock = parts::lock("kube")?;
+    let cluster = match running(&directory) {
+        Some(cluster) => reuse(options, cluster)?,
+        None => terminal::step(&format!("start cluster {}", options.name), || start(options, programs))?,
+    };
+    resources::install(&Kubectl::of(&cluster)?)?;
+    Cluster::try_from(&cluster)
+}
+
+fn running(directory: &Path) -> Option<Description> {
+    let cluster = Description::load(directory).ok()?;
+    let kubectl = Kubectl::of(&cluster).ok()?;
+    kubectl.answers(&["get", "--raw=/readyz"]).then_some(cluster)
+}
+
+fn reuse(options: &Options, cluster: Description) -> Result<Description> {
+    let fits = cluster.has_node() == options.node && cluster.durable == options.durable;
+    ensure!(
+        fits,
+        "cluster {name} runs already, but with other options; first run `cargo xtask kube down --name {name}`",
+        name = cluster.name
+    );
+    terminal::note(&format!("cluster {} runs already", cluster.name));
+    Ok(cluster)
+}
+
+fn start(options: &Options, programs: parts::Programs) -> Result<Description> {
+    remove::remove(&options.name).context("remove what an earlier run left")?;
+    let cluster = Description {
+        name: options.name.clone(),
+        directory: place::create(&options.name)?,
+        home: place::home(&options.name, options.node)?,
+        durable: options.durable,
+        programs,
+        debian: None,
+    };
+    cluster.save()?;
+    identity::issue(&cluster)?;
+    launch::launch(&cluster)?;
+    ready::control_plane(&cluster)?;
+    Ok(cluster)
+}

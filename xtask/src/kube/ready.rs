@@ -1,0 +1,54 @@
+//! Waits until a cluster can be used, and says why when it never will be.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use super::census;
+use super::description::Description;
+use super::kubectl::Kubectl;
+
+const PATIENCE: Duration = Duration::from_mins(3);
+
+/// Until the API server is ready and the controllers made the account that every Pod needs.
+pub(crate) fn control_plane(cluster: &Description) -> Result<()> {
+    let kubectl = Kubectl::of(cluster)?;
+    until(cluster, "a ready API server", || kubectl.answers(&["get", "--raw=/readyz"]))?;
+    until(cluster, "working controllers", || kubectl.answers(&["get", "serviceaccount", "default"]))
+}
+
+pub(crate) fn until(cluster: &Description, what: &str, condition: impl Fn() -> bool) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        if let Some(trouble) = trouble(cluster)? {
+            bail!("while waiting for {what}: {trouble}");
+        }
+        if Instant::now() > deadline {
+            bail!("no {what} after {} s; logs are in {}", PATIENCE.as_secs(), cluster.file("logs"));
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+/// A component that exited, or a supervisor that is gone: a start that has failed.
+fn trouble(cluster: &Description) -> Result<Option<String>> {
+    let exits = fs::read_to_string(cluster.directory.join("exits")).unwrap_or_default();
+    if let Some(first) = exits.lines().next() {
+        let component = first.split(':').next().unwrap_or_default();
+        return Ok(Some(format!("{first}\n{}", end_of_log(cluster, component))));
+    }
+    if census::processes(&cluster.directory)?.is_empty() {
+        return Ok(Some(format!("the supervisor ended\n{}", end_of_log(cluster, "supervisor"))));
+    }
+    Ok(None)
+}
+
+fn end_of_log(cluster: &Description, component: &str) -> String {
+    let path = cluster.directory.join(format!("logs/{component}.log"));
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(12)..].join("\n")
+}

@@ -1,0 +1,32 @@
+//! Removes a cluster and every trace of it, whatever state it is in: whole, half started, or killed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::{census, place};
+
+/// Removing a cluster that is not there is fine: then there is nothing to do.
+pub(crate) fn remove(name: &str) -> Result<()> {
+    let directory = place::directory(name)?;
+    census::end(&directory)?;
+    delete(&directory)?;
+    // The last cluster takes the directory of clusters along.
+    match fs::remove_dir(place::root()?) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
+            Err(error).context("remove the clusters' directory")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn delete(directory: &Path) -> Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {}", directory.display()))
+        }
+        _ => Ok(()),
+    }
+}
