@@ -9,9 +9,11 @@ mod crew;
 mod description;
 mod existing;
 mod identity;
+mod image;
 mod keeper;
 mod kubectl;
 mod launch;
+mod node;
 mod place;
 mod ready;
 mod remove;
@@ -19,12 +21,14 @@ mod report;
 mod resources;
 mod supervise;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 
-use cluster::{Options, up};
+use cluster::{Options, borrow, up};
+use description::Description;
 
 use crate::terminal;
 
@@ -65,6 +69,19 @@ enum Action {
         #[arg(short, long, value_enum, default_value_t)]
         output: Output,
     },
+    /// Give a cluster's node an image, from an archive as `docker save` writes it.
+    Load {
+        archive: PathBuf,
+        #[arg(long, default_value = DEFAULT_NAME)]
+        name: String,
+    },
+    /// Run a command with KUBECONFIG set to a cluster that exists only while it runs.
+    Run {
+        #[command(flatten)]
+        options: Options,
+        #[arg(last = true, required = true)]
+        command: Vec<String>,
+    },
     /// Print how to reach a cluster: `eval "$(cargo xtask kube env)"`.
     Env {
         #[arg(long, default_value = DEFAULT_NAME)]
@@ -95,10 +112,31 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Action::Down { all: true, .. } => place::names()?.iter().try_for_each(|name| down(name)),
         Action::Down { name, .. } => down(&name),
         Action::Status { name, output } => report::status(name.as_deref(), output),
+        Action::Load { archive, name } => load(&name, &archive),
+        Action::Run { options, command } => run_within(&options, &command),
         Action::Env { name, output } => report::environment(&name, output),
         Action::Supervise { directory } => supervise::supervise(&directory),
         Action::Keep { name } => keeper::keep(&name),
     }
+}
+
+fn load(name: &str, archive: &Path) -> Result<()> {
+    let cluster = Description::load(&place::directory(name)?)?;
+    ensure!(cluster.has_node(), "cluster {name} has no node; start it with --node");
+    node::images::import(&cluster, archive)
+}
+
+fn run_within(options: &Options, command: &[String]) -> Result<()> {
+    let cluster = borrow(options)?;
+    let (program, arguments) = command.split_first().context("no command given")?;
+    let status = Command::new(program)
+        .args(arguments)
+        .env("KUBECONFIG", &cluster.kubeconfig)
+        .env("ASB_KUBECTL", &cluster.kubectl)
+        .status()
+        .with_context(|| format!("run {program}"))?;
+    ensure!(status.success(), "{program} failed ({status})");
+    Ok(())
 }
 
 fn down(name: &str) -> Result<()> {

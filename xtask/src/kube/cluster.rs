@@ -8,7 +8,7 @@ use clap::Args;
 use super::description::Description;
 use super::keeper::Keeper;
 use super::kubectl::Kubectl;
-use super::{control_plane, existing, identity, launch, place, ready, remove, resources};
+use super::{control_plane, existing, identity, launch, node, place, ready, remove, resources};
 use crate::{parts, terminal};
 
 #[derive(Args, Clone, Debug)]
@@ -35,6 +35,7 @@ pub(crate) struct Cluster {
     pub(crate) kubeconfig: PathBuf,
     pub(crate) kubectl: PathBuf,
     /// Removes the cluster together with this value; none for a cluster that is to stay.
+    #[expect(dead_code, reason = "held for what it does when dropped")]
     keeper: Option<Keeper>,
 }
 
@@ -81,11 +82,11 @@ pub(crate) fn up(options: &Options) -> Result<Cluster> {
         return existing::adopt(kubeconfig);
     }
     let directory = place::directory(&options.name)?;
-    let programs = parts::obtain(&control_plane::PROGRAMS)?;
+    let parts = Parts::obtain(options)?;
     let _lock = parts::lock("kube")?;
     let cluster = match running(&directory) {
         Some(cluster) => reuse(options, cluster)?,
-        None => terminal::step(&format!("start cluster {}", options.name), || start(options, programs))?,
+        None => terminal::step(&format!("start cluster {}", options.name), || start(options, parts))?,
     };
     resources::install(&Kubectl::of(&cluster)?)?;
     Cluster::try_from(&cluster)
@@ -108,19 +109,45 @@ fn reuse(options: &Options, cluster: Description) -> Result<Description> {
     Ok(cluster)
 }
 
-fn start(options: &Options, programs: parts::Programs) -> Result<Description> {
+/// What must be on disk before a cluster can start.
+struct Parts {
+    programs: parts::Programs,
+    debian: Option<PathBuf>,
+}
+
+impl Parts {
+    fn obtain(options: &Options) -> Result<Self> {
+        if !options.node {
+            return Ok(Self { programs: parts::obtain(&control_plane::PROGRAMS)?, debian: None });
+        }
+        place::require_root()?;
+        let programs = parts::obtain(&[&control_plane::PROGRAMS[..], &node::PROGRAMS].concat())?;
+        Ok(Self { programs, debian: Some(parts::debian::obtain()?) })
+    }
+}
+
+fn start(options: &Options, parts: Parts) -> Result<Description> {
     remove::remove(&options.name).context("remove what an earlier run left")?;
     let cluster = Description {
         name: options.name.clone(),
         directory: place::create(&options.name)?,
         home: place::home(&options.name, options.node)?,
         durable: options.durable,
-        programs,
-        debian: None,
+        programs: parts.programs,
+        debian: parts.debian,
     };
     cluster.save()?;
     identity::issue(&cluster)?;
+    if options.node {
+        node::images::make(&cluster)?;
+        node::cgroups::create(&cluster)?;
+    }
     launch::launch(&cluster)?;
     ready::control_plane(&cluster)?;
+    Kubectl::of(&cluster)?.apply(include_str!("storage.yaml"))?;
+    if options.node {
+        node::addons::apply(&cluster)?;
+        ready::node(&cluster)?;
+    }
     Ok(cluster)
 }

@@ -72,10 +72,14 @@ impl Description {
         control_plane.into_iter().chain(node.iter().copied())
     }
 
-    /// The name of the cluster's own group in every cgroup hierarchy.
     pub(crate) fn cgroup(&self) -> String {
-        format!("asb-kube-{}", self.name)
+        cgroup(&self.name)
     }
+}
+
+/// The name of a cluster's own group in every cgroup hierarchy, known even when its description is lost.
+pub(crate) fn cgroup(name: &str) -> String {
+    format!("asb-kube-{name}")
 }
 
 impl Home {

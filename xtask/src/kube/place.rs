@@ -10,10 +10,18 @@ use anyhow::{Context, Result, ensure};
 
 use super::description::{Description, Home};
 
+pub(crate) fn require_root() -> Result<()> {
+    ensure!(user()? == 0, "a node makes namespaces, links and cgroups, so --node needs root");
+    Ok(())
+}
+
+fn user() -> Result<u32> {
+    Ok(fs::metadata("/proc/self").context("look up who runs this")?.uid())
+}
+
 /// `/var/tmp`, because it is on a disk (benchmarks measure fsync), survives no `down`, and keeps socket paths short.
 pub(crate) fn root() -> Result<PathBuf> {
-    let user = fs::metadata("/proc/self").context("look up who runs this")?.uid();
-    Ok(PathBuf::from(format!("/var/tmp/asb-kube-{user}")))
+    Ok(PathBuf::from(format!("/var/tmp/asb-kube-{}", user()?)))
 }
 
 pub(crate) fn directory(name: &str) -> Result<PathBuf> {

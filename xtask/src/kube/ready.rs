@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use super::census;
 use super::description::Description;
 use super::kubectl::Kubectl;
+use super::node::addons;
 
 const PATIENCE: Duration = Duration::from_mins(3);
 
@@ -19,14 +20,22 @@ pub(crate) fn control_plane(cluster: &Description) -> Result<()> {
     until(cluster, "working controllers", || kubectl.answers(&["get", "serviceaccount", "default"]))
 }
 
-pub(crate) fn until(cluster: &Description, what: &str, condition: impl Fn() -> bool) -> Result<()> {
+/// Until the node takes Pods, runs one (DNS), and Services lead to it.
+pub(crate) fn node(cluster: &Description) -> Result<()> {
+    let kubectl = Kubectl::of(cluster)?;
+    let patient = ["wait", "--for=condition=Ready", "--timeout=1s", "node", &cluster.name];
+    until(cluster, "a ready node", || kubectl.answers(&patient))?;
+    until(cluster, "an answer from the cluster's DNS", || addons::resolves(cluster))
+}
+
+fn until(cluster: &Description, what: &str, condition: impl Fn() -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !condition() {
         if let Some(trouble) = trouble(cluster)? {
             bail!("while waiting for {what}: {trouble}");
         }
         if Instant::now() > deadline {
-            bail!("no {what} after {} s; logs are in {}", PATIENCE.as_secs(), cluster.file("logs"));
+            bail!("waited {} s in vain for {what}; logs are in {}", PATIENCE.as_secs(), cluster.file("logs"));
         }
         thread::sleep(Duration::from_millis(100));
     }

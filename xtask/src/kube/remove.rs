@@ -6,12 +6,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::description::{self, Description};
+use super::node::{cable, cgroups};
 use super::{census, place};
 
 /// Removing a cluster that is not there is fine: then there is nothing to do.
 pub(crate) fn remove(name: &str) -> Result<()> {
     let directory = place::directory(name)?;
     census::end(&directory)?;
+    if let Ok(cluster) = Description::load(&directory) {
+        cable::pull(cluster.home)?;
+    }
+    cgroups::remove(&description::cgroup(name))?;
     delete(&directory)?;
     // The last cluster takes the directory of clusters along.
     match fs::remove_dir(place::root()?) {

@@ -12,31 +12,17 @@ use crate::terminal;
 const PACKAGES: [&str; 4] = ["busybox-static", "containernetworking-plugins", "nftables", "runc"];
 const PROGRAMS: [&str; 4] = ["bin/busybox", "usr/lib/cni/ptp", "usr/sbin/nft", "usr/sbin/runc"];
 
-/// A folder that looks like `/` and holds the unpacked packages.
-#[derive(Clone, Debug)]
-pub(crate) struct Root(PathBuf);
-
-impl Root {
-    pub(crate) fn busybox(&self) -> PathBuf {
-        self.0.join("bin/busybox")
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-/// The unpacked packages, downloaded now if no earlier run did.
-pub(crate) fn obtain() -> Result<Root> {
+/// A folder that looks like `/` and holds the unpacked packages, downloaded now if no earlier run did.
+pub(crate) fn obtain() -> Result<PathBuf> {
     let folder = super::folder()?.join("debian");
     if complete(&folder) {
-        return Ok(Root(folder));
+        return Ok(folder);
     }
     let _lock = super::lock("debian")?;
     if !complete(&folder) {
         terminal::step(&format!("fetch Debian packages: {}", PACKAGES.join(", ")), || fetch(&folder))?;
     }
-    Ok(Root(folder))
+    Ok(folder)
 }
 
 fn complete(folder: &Path) -> bool {
