@@ -48,7 +48,7 @@ fn command(program: &Path) -> Command {
 }
 
 /// The pinned cargo-deny, built on first use.
-fn program() -> Result<PathBuf> {
+pub(crate) fn program() -> Result<PathBuf> {
     let part = workspace::cache()?.join("parts").join(format!("cargo-deny-{VERSION}"));
     if !part.exists() {
         terminal::step(&format!("building cargo-deny {VERSION}"), || build(&part))?;

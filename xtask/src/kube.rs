@@ -27,7 +27,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 
-use cluster::{Options, borrow, up};
+use cluster::up;
+pub(crate) use cluster::{Options, borrow, prepare};
 use description::Description;
 
 use crate::terminal;

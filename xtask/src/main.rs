@@ -6,6 +6,7 @@ mod generate;
 mod kube;
 mod parts;
 mod terminal;
+mod test;
 mod tidy;
 mod vendor;
 mod workspace;
@@ -29,6 +30,7 @@ enum Command {
     /// Writes the files that are generated from the code.
     Generate(generate::Arguments),
     Kube(kube::Arguments),
+    Test(test::Arguments),
     /// Checks what the compiler does not: layers, house style, documents, links, generated files.
     Tidy,
     /// Copies the Kubernetes definitions that our schemas embed from the pinned Kubernetes.
@@ -50,6 +52,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Deny => deny::run(),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Kube(arguments) => kube::run(arguments),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Vendor => vendor::run(),
     }

@@ -76,6 +76,14 @@ pub(crate) fn borrow(options: &Options) -> Result<Cluster> {
     Ok(Cluster { keeper: Some(keeper), ..up(options)? })
 }
 
+/// Obtains what a cluster needs and starts nothing. An error means that it cannot be had on this machine.
+pub(crate) fn prepare(options: &Options) -> Result<()> {
+    match existing::wanted(options)? {
+        Some(_) => Ok(()),
+        None => Parts::obtain(options).map(drop),
+    }
+}
+
 /// A ready cluster as asked for. One that runs already is used as it is; the remains of one that does not are removed.
 pub(crate) fn up(options: &Options) -> Result<Cluster> {
     if let Some(kubeconfig) = existing::wanted(options)? {

@@ -1,0 +1,123 @@
+//! The suites: what each needs, and how it is run.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::Effort;
+use crate::kube::{self, Options};
+use crate::{deny, tidy, workspace};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Suite {
+    /// Source formatting
+    Format,
+    /// Clippy, with warnings denied
+    Lint,
+    /// Layers, house style, documents, links, generated files
+    Tidy,
+    /// Licences, sources and versions of what we depend on
+    Dependencies,
+    /// Everything that needs nothing but Rust
+    Unit,
+    /// Our definitions and the test support against a real kube-apiserver
+    Kubernetes,
+    /// A real node: Pods, DNS, volumes, webhooks, gVisor
+    Node,
+}
+
+impl Suite {
+    pub(super) const ALL: [Self; 7] =
+        [Self::Format, Self::Lint, Self::Tidy, Self::Dependencies, Self::Unit, Self::Kubernetes, Self::Node];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Format => "format",
+            Self::Lint => "lint",
+            Self::Tidy => "tidy",
+            Self::Dependencies => "dependencies",
+            Self::Unit => "unit",
+            Self::Kubernetes => "kubernetes",
+            Self::Node => "node",
+        }
+    }
+
+    /// Obtains what the suite needs from outside. An error means that it cannot be had here.
+    pub(super) fn prepare(self) -> Result<()> {
+        match self {
+            Self::Dependencies => deny::program().map(drop),
+            Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()),
+            Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
+        }
+    }
+
+    pub(super) fn run(self, effort: Effort) -> Result<()> {
+        match self {
+            Self::Format => cargo(&["fmt", "--all", "--check"]),
+            Self::Lint => cargo(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--locked",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ]),
+            Self::Tidy => tidy::run(),
+            Self::Dependencies => deny::run(),
+            Self::Unit => tests(&["--workspace", "--lib", "--bins", "--examples"], effort, &[]),
+            Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
+        }
+    }
+
+    /// Named after this process, so that runs side by side do not meet.
+    fn cluster(self) -> Options {
+        let name = format!("{}-{}", self.name(), std::process::id());
+        Options { name, node: self == Self::Node, durable: false, use_existing: false }
+    }
+
+    /// The test programs of the `asb-tests` package that this suite is made of.
+    fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Kubernetes => {
+                &["definitions", "subresources", "conversion", "fake_kubelet", "installation"]
+            }
+            Self::Node => &["node"],
+            _ => &[],
+        }
+    }
+
+    fn against_a_cluster(self, effort: Effort) -> Result<()> {
+        cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
+        let cluster = kube::borrow(&self.cluster())?;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let environment = [
+            ("ASB_TEST_KUBECONFIG", text(&cluster.kubeconfig)),
+            ("ASB_TEST_KUBECTL", text(&cluster.kubectl)),
+        ];
+        let mut arguments = vec!["--package", "asb-tests"];
+        arguments.extend(self.programs().iter().flat_map(|program| ["--test", program]));
+        tests(&arguments, effort, &environment)
+    }
+}
+
+fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, String)]) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--locked", "--quiet", "--no-fail-fast"]).args(arguments);
+    command.env("PROPTEST_CASES", effort.cases()).envs(environment.iter().map(|(name, value)| (name, value)));
+    finish(command)
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(arguments);
+    finish(command)
+}
+
+fn finish(mut command: Command) -> Result<()> {
+    let status = command.current_dir(workspace::root()).status().context("starting cargo")?;
+    ensure!(status.success(), "cargo failed ({status})");
+    Ok(())
+}
