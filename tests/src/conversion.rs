@@ -10,8 +10,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::runtime;
 use tokio::sync::{OnceCell, oneshot};
@@ -44,7 +44,8 @@ async fn serve(cluster: &Cluster) -> Result<()> {
 async fn start() -> Result<(String, String)> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime for the webhook");
+        let runtime =
+            runtime::Builder::new_current_thread().enable_all().build().expect("a runtime for the webhook");
         runtime.block_on(async {
             let webhook = Webhook::serve(answer).await;
             let place = webhook.as_ref().map(|it| (it.url(), it.ca_bundle_pem().to_owned()));
@@ -53,7 +54,10 @@ async fn start() -> Result<(String, String)> {
             std::future::pending::<()>().await;
         });
     });
-    told.await.context("the webhook's thread ended")?.map_err(anyhow::Error::msg).context("serving the webhook")
+    told.await
+        .context("the webhook's thread ended")?
+        .map_err(anyhow::Error::msg)
+        .context("serving the webhook")
 }
 
 fn answer(request: Value) -> Value {
@@ -82,7 +86,8 @@ where
     Read: wait::Object + Resource<Scope = k8s_openapi::NamespaceResourceScope> + DeserializeOwned + Serialize,
 {
     let (api_version, kind) = (Written::api_version(&()), Written::kind(&()));
-    let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "probe"}, "spec": spec});
+    let object =
+        json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "probe"}, "spec": spec});
     let written: Written = serde_json::from_value(object)?;
     namespace.api::<Written>().create(&PostParams::default(), &written).await?;
     let api = namespace.api::<Read>();

@@ -1,1 +1,12 @@
-//! Test support.
+//! What the suites stand on: the Kubernetes they run against, waiting without sleeping, Pods that come to life
+//! without a node, and a server for conversion webhooks. Holds no tests of the product; those are in `suites/`.
+
+pub mod cluster;
+pub mod conversion;
+pub mod kubelet;
+mod program;
+pub mod wait;
+pub mod webhook;
+
+pub use cluster::{Cluster, Namespace};
+pub use program::asb;

@@ -16,13 +16,19 @@ pub async fn asb(arguments: &[&str]) -> Result<String> {
         .output()
         .await
         .with_context(|| format!("starting {}; `cargo build -p asb` makes it", program.display()))?;
-    ensure!(output.status.success(), "asb {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "asb {}: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).context("asb prints text")
 }
 
 /// Cargo puts programs beside the folder of test programs.
 fn program() -> Result<PathBuf> {
     let test = env::current_exe().context("finding this test program")?;
-    let folder = test.parent().and_then(|deps| deps.parent()).context("test programs lie in target/…/deps")?;
+    let folder =
+        test.parent().and_then(|deps| deps.parent()).context("test programs lie in target/…/deps")?;
     Ok(folder.join("asb"))
 }

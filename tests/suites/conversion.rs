@@ -26,7 +26,11 @@ fn object<K: Resource<DynamicType = ()> + DeserializeOwned>(spec: Value) -> K {
 
 async fn create<K>(namespace: &Namespace, spec: Value) -> kube::Result<K>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Serialize + DeserializeOwned + Clone + std::fmt::Debug,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + std::fmt::Debug,
 {
     namespace.api::<K>().create(&PostParams::default(), &object(spec)).await
 }
@@ -98,7 +102,10 @@ async fn kubectl_edits_through_the_old_version_without_loss() -> Result<()> {
     create::<v1beta1::SandboxTemplate>(&namespace, spec).await?;
     let resource = "sandboxtemplates.v1alpha1.extensions.agents.x-k8s.io/demo";
     let patch = r#"{"spec":{"envVarsInjectionPolicy":"Allowed"}}"#;
-    cluster.kubectl(&["patch", resource, "--type=merge", "-p", patch, "-n", &namespace], None).await?.success()?;
+    cluster
+        .kubectl(&["patch", resource, "--type=merge", "-p", patch, "-n", &namespace], None)
+        .await?
+        .success()?;
     cluster.kubectl(&["label", resource, "team=a", "-n", &namespace], None).await?.success()?;
     let stored = namespace.api::<v1beta1::SandboxTemplate>().get("demo").await?;
     let policies = (stored.spec.volume_claim_templates_policy, stored.spec.env_vars_injection_policy);

@@ -22,7 +22,11 @@ fn pod() -> Value {
 
 async fn create<K>(namespace: &Namespace, name: &str, spec: Value) -> kube::Result<K>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Serialize + DeserializeOwned + Clone + std::fmt::Debug,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + std::fmt::Debug,
 {
     namespace.api::<K>().create(&PostParams::default(), &object(name, spec)).await
 }
@@ -36,7 +40,9 @@ async fn status_is_written_through_its_own_door_only() -> anyhow::Result<()> {
     let namespace = Cluster::connect().await?.namespace().await?;
     create::<Sandbox>(&namespace, "demo", pod()).await?;
     let api = namespace.api::<Sandbox>();
-    let both = Patch::Merge(json!({"spec": {"service": true}, "status": {"service": "demo", "podIPs": ["10.0.0.7"]}}));
+    let both = Patch::Merge(
+        json!({"spec": {"service": true}, "status": {"service": "demo", "podIPs": ["10.0.0.7"]}}),
+    );
 
     let by_the_front = api.patch("demo", &PatchParams::default(), &both).await?;
     assert_eq!((by_the_front.spec.service, by_the_front.status), (Some(true), None));
@@ -84,7 +90,10 @@ fn verdict<T>(answer: kube::Result<T>) -> String {
         Ok(_) => "accepted".to_owned(),
         Err(kube::Error::Api(status)) => {
             let causes = status.details.iter().flat_map(|details| &details.causes);
-            causes.map(|cause| format!("{}: {}", cause.field, cut(&cause.message))).collect::<Vec<_>>().join("; ")
+            causes
+                .map(|cause| format!("{}: {}", cause.field, cut(&cause.message)))
+                .collect::<Vec<_>>()
+                .join("; ")
         }
         Err(error) => error.to_string(),
     }
@@ -108,7 +117,12 @@ async fn templates_have_no_status() -> anyhow::Result<()> {
 async fn a_pool_scales() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let namespace = cluster.namespace().await?;
-    create::<SandboxWarmPool>(&namespace, "demo", json!({"replicas": 2, "sandboxTemplateRef": {"name": "t"}})).await?;
+    create::<SandboxWarmPool>(
+        &namespace,
+        "demo",
+        json!({"replicas": 2, "sandboxTemplateRef": {"name": "t"}}),
+    )
+    .await?;
     let api = namespace.api::<SandboxWarmPool>();
     let fresh = api.get_scale("demo").await?;
     assert_eq!(fresh.spec.and_then(|spec| spec.replicas), Some(2));
@@ -117,12 +131,16 @@ async fn a_pool_scales() -> anyhow::Result<()> {
     let status = json!({"status": {"replicas": 2, "selector": "agents.x-k8s.io/warm-pool-sandbox=11bb4a8a"}});
     api.patch_status("demo", &PatchParams::default(), &Patch::Merge(status)).await?;
     let counted = api.get_scale("demo").await?.status.expect("a status");
-    assert_eq!((counted.replicas, counted.selector.as_deref()), (2, Some("agents.x-k8s.io/warm-pool-sandbox=11bb4a8a")));
+    assert_eq!(
+        (counted.replicas, counted.selector.as_deref()),
+        (2, Some("agents.x-k8s.io/warm-pool-sandbox=11bb4a8a"))
+    );
 
     cluster.kubectl(&["scale", "swp", "demo", "--replicas=7", "-n", &namespace], None).await?.success()?;
     assert_eq!(api.get("demo").await?.spec.replicas, 7);
     let negative = json!({"spec": {"replicas": -1}});
-    let refusal = api.patch_scale("demo", &PatchParams::default(), &Patch::Merge(negative)).await.unwrap_err();
+    let refusal =
+        api.patch_scale("demo", &PatchParams::default(), &Patch::Merge(negative)).await.unwrap_err();
     assert!(refusal.to_string().contains("greater than or equal to 0"), "{refusal}");
     namespace.finish().await;
     Ok(())
@@ -138,7 +156,8 @@ async fn scaling_a_v1alpha1_sandbox_suspends_and_resumes_it() -> anyhow::Result<
     let scale = |replicas: &'static str| {
         let (cluster, namespace) = (&cluster, namespace.name());
         async move {
-            let arguments = ["scale", "sandboxes.v1alpha1.agents.x-k8s.io", "demo", replicas, "-n", namespace];
+            let arguments =
+                ["scale", "sandboxes.v1alpha1.agents.x-k8s.io", "demo", replicas, "-n", namespace];
             cluster.kubectl(&arguments, None).await?.success()
         }
     };
@@ -147,7 +166,10 @@ async fn scaling_a_v1alpha1_sandbox_suspends_and_resumes_it() -> anyhow::Result<
     scale("--replicas=1").await?;
     assert_eq!(serde_json::to_value(api.get("demo").await?.spec.operating_mode)?, "Running");
     let refusal = api.get_scale("demo").await.unwrap_err();
-    assert!(matches!(&refusal, kube::Error::Api(status) if status.code == 404), "v1beta1 has no scale: {refusal}");
+    assert!(
+        matches!(&refusal, kube::Error::Api(status) if status.code == 404),
+        "v1beta1 has no scale: {refusal}"
+    );
     namespace.finish().await;
     Ok(())
 }
@@ -156,9 +178,15 @@ async fn scaling_a_v1alpha1_sandbox_suspends_and_resumes_it() -> anyhow::Result<
 async fn populate(namespace: &Namespace) -> anyhow::Result<()> {
     create::<Sandbox>(namespace, "box", pod()).await?;
     create::<SandboxTemplate>(namespace, "template", pod()).await?;
-    create::<SandboxWarmPool>(namespace, "pool", json!({"replicas": 3, "sandboxTemplateRef": {"name": "template"}})).await?;
+    create::<SandboxWarmPool>(
+        namespace,
+        "pool",
+        json!({"replicas": 3, "sandboxTemplateRef": {"name": "template"}}),
+    )
+    .await?;
     create::<SandboxClaim>(namespace, "claim", json!({"warmPoolRef": {"name": "pool"}})).await?;
-    let bound = json!({"status": {"conditions": [ready("True", "DependenciesReady")], "sandbox": {"name": "box"}}});
+    let bound =
+        json!({"status": {"conditions": [ready("True", "DependenciesReady")], "sandbox": {"name": "box"}}});
     let parameters = PatchParams::default();
     namespace.api::<SandboxClaim>().patch_status("claim", &parameters, &Patch::Merge(bound)).await?;
     let waiting = json!({"status": {"conditions": [ready("False", "DependenciesNotReady")]}});
@@ -176,8 +204,16 @@ async fn kubectl_get_shows_the_columns_under_every_name() -> anyhow::Result<()> 
     let namespace = cluster.namespace().await?;
     populate(&namespace).await?;
     let names = [
-        "sandbox", "sandboxes", "sandboxtemplate", "sandboxtemplates", "swp", "sandboxwarmpools", "sandboxclaim",
-        "sandboxclaims", "sandboxes.v1alpha1.agents.x-k8s.io", "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io",
+        "sandbox",
+        "sandboxes",
+        "sandboxtemplate",
+        "sandboxtemplates",
+        "swp",
+        "sandboxwarmpools",
+        "sandboxclaim",
+        "sandboxclaims",
+        "sandboxes.v1alpha1.agents.x-k8s.io",
+        "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io",
         "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io",
     ];
     let mut transcript = Vec::new();
@@ -201,7 +237,8 @@ async fn kubectl_wait_sees_ready() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let namespace = cluster.namespace().await?;
     populate(&namespace).await?;
-    let arguments = ["wait", "--for=condition=Ready", "sandboxclaim/claim", "--timeout=20s", "-n", &namespace];
+    let arguments =
+        ["wait", "--for=condition=Ready", "sandboxclaim/claim", "--timeout=20s", "-n", &namespace];
     let said = cluster.kubectl(&arguments, None).await?.success()?;
     assert_eq!(said.trim_end(), "sandboxclaim.extensions.agents.x-k8s.io/claim condition met");
     namespace.finish().await;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use asb_tests::{Cluster, Namespace};
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{GroupVersionKind, Status};
@@ -29,7 +29,11 @@ pub(crate) async fn through_kube(cluster: &Cluster, namespace: &Namespace, case:
 
 /// With the server's own field validation switched off, so that only the schema speaks; kubectl's default is tried in
 /// the tests of unknown fields.
-pub(crate) async fn through_kubectl(cluster: &Cluster, namespace: &Namespace, case: &Case) -> Result<Outcome> {
+pub(crate) async fn through_kubectl(
+    cluster: &Cluster,
+    namespace: &Namespace,
+    case: &Case,
+) -> Result<Outcome> {
     let arguments = ["create", "--validate=ignore", "-n", namespace.name(), "-o", "json", "-f", "-"];
     let output = cluster.kubectl(&arguments, Some(&case.object.to_string())).await?;
     if output.status.success() {
@@ -63,17 +67,14 @@ impl Outcome {
                 let said = ours.join("\n");
                 for complaint in theirs {
                     let (field, what) = complaint.split_once(": ").unwrap_or(("", complaint));
-                    assert!(said.contains(field) && said.contains(what), "{}: {complaint}\nnot in: {said}", case.name);
+                    assert!(
+                        said.contains(field) && said.contains(what),
+                        "{}: {complaint}\nnot in: {said}",
+                        case.name
+                    );
                 }
             }
             _ => panic!("{}: kube-rs and kubectl end differently: {other} and {self}", case.name),
-        }
-    }
-
-    pub(crate) fn refusal(self) -> Result<Vec<String>> {
-        match self {
-            Self::Refused(complaints) => Ok(complaints),
-            Self::Accepted(object) => bail!("accepted: {object}"),
         }
     }
 }

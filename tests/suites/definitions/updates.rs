@@ -48,7 +48,8 @@ volumes_are_immutable! {
 #[tokio::test]
 async fn a_sandbox_with_volumes_can_change_in_every_other_way() -> anyhow::Result<()> {
     let namespace = Cluster::connect().await?.namespace().await?;
-    let change = json!({"operatingMode": "Suspended", "volumeClaimTemplates": volume("1Gi"), "service": true});
+    let change =
+        json!({"operatingMode": "Suspended", "volumeClaimTemplates": volume("1Gi"), "service": true});
     let suspended = changed(&namespace, volume("1Gi"), change).await?;
     assert_eq!(suspended.metadata.generation, Some(2));
     namespace.finish().await;
@@ -93,7 +94,8 @@ async fn kubectl_apply_merges_containers_by_name() -> anyhow::Result<()> {
         });
         let (cluster, namespace) = (&cluster, namespace.name());
         async move {
-            let arguments = ["apply", "--server-side", "--field-manager", manager, "-n", namespace, "-f", "-"];
+            let arguments =
+                ["apply", "--server-side", "--field-manager", manager, "-n", namespace, "-f", "-"];
             cluster.kubectl(&arguments, Some(&object.to_string())).await?.success()
         }
     };

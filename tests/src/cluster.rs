@@ -1,0 +1,89 @@
+//! The Kubernetes the suites run on: a client, kubectl against the same cluster, and a namespace per test.
+//! Brings no cluster up; `cargo xtask test` and `cargo xtask kube` do.
+
+mod kubectl;
+mod namespace;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+
+pub use self::kubectl::{Kubectl, Output};
+pub use self::namespace::Namespace;
+
+const KUBECONFIG: [&str; 2] = ["ASB_TEST_KUBECONFIG", "KUBECONFIG"];
+const KUBECTL: &str = "ASB_TEST_KUBECTL";
+
+/// A running Kubernetes, reached as its administrator.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+    kubectl: Kubectl,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "no Kubernetes to test against: run `cargo xtask test`, or `eval \"$(cargo xtask kube env)\"` \
+         and then the tests"
+    )]
+    NoCluster,
+    #[error("cannot read the kubeconfig {}", path.display())]
+    Kubeconfig { path: OsString, source: Box<KubeconfigError> },
+    #[error("cannot make a client")]
+    Client(#[source] Box<kube::Error>),
+    #[error("cannot make a namespace for the test")]
+    Namespace(#[source] Box<kube::Error>),
+    #[error("cannot run kubectl {arguments}")]
+    Kubectl { arguments: String, source: std::io::Error },
+    #[error("kubectl {arguments} did not end within {seconds} s")]
+    KubectlTimedOut { arguments: String, seconds: u64 },
+    #[error("kubectl {arguments} failed: {stderr}")]
+    KubectlFailed { arguments: String, stderr: String },
+}
+
+impl Cluster {
+    /// The cluster named by `ASB_TEST_KUBECONFIG` or else `KUBECONFIG`; never the one in the home folder, which
+    /// is likelier to be somebody's production than a place for tests.
+    pub async fn connect() -> Result<Self, Error> {
+        let kubeconfig = KUBECONFIG.into_iter().find_map(set).ok_or(Error::NoCluster)?;
+        let client = client(&kubeconfig).await?;
+        let program = set(KUBECTL).unwrap_or_else(|| "kubectl".into());
+        Ok(Self { client, kubectl: Kubectl::new(program, kubeconfig) })
+    }
+
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// A namespace of the test's own.
+    pub async fn namespace(&self) -> Result<Namespace, Error> {
+        Namespace::create(self.client(), self.kubectl.clone()).await
+    }
+
+    /// Runs kubectl against this cluster and waits for its end, whatever its verdict.
+    pub async fn kubectl(&self, arguments: &[&str], stdin: Option<&str>) -> Result<Output, Error> {
+        self.kubectl.run(arguments, stdin).await
+    }
+}
+
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+async fn client(kubeconfig: &OsStr) -> Result<Client, Error> {
+    let unreadable = |source| Error::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
+    let merged = merged(kubeconfig).map_err(unreadable)?;
+    let config =
+        Config::from_custom_kubeconfig(merged, &KubeConfigOptions::default()).await.map_err(unreadable)?;
+    Client::try_from(config).map_err(|source| Error::Client(Box::new(source)))
+}
+
+/// KUBECONFIG may name several files, the first having the last word.
+fn merged(kubeconfig: &OsStr) -> Result<Kubeconfig, KubeconfigError> {
+    env::split_paths(kubeconfig)
+        .map(Kubeconfig::read_from)
+        .try_fold(Kubeconfig::default(), |merged, next| merged.merge(next?))
+}
