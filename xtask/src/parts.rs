@@ -2,6 +2,7 @@
 //! What to do with them is `kube`'s business.
 
 pub(crate) mod debian;
+mod edit;
 mod go;
 
 use std::collections::BTreeMap;

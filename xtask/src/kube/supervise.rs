@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::component::Component;
 use super::crew::Crew;
 use super::description::Description;
 use super::kubectl::Kubectl;
@@ -16,24 +17,25 @@ pub(crate) fn supervise(directory: &Path) -> Result<()> {
         node::furnish(&cluster)?;
         crew.start(node::runtime(&cluster)?)?;
     }
-    control_plane(&mut crew, &cluster)?;
+    for component in control_plane::foundation(&cluster)? {
+        crew.start(component)?;
+    }
     if cluster.has_node() {
         crew.until("containerd with its images", || node::images::import_all(&cluster).is_ok())?;
-        for component in node::agents(&cluster)? {
-            crew.start(component)?;
-        }
+    }
+    let kubectl = Kubectl::of(&cluster)?;
+    crew.until("the API server", || kubectl.answers(&["get", "--raw=/readyz"]))?;
+    for component in dependants(&cluster)? {
+        crew.start(component)?;
     }
     crew.forever()
 }
 
-fn control_plane(crew: &mut Crew, cluster: &Description) -> Result<()> {
-    let kubectl = Kubectl::of(cluster)?;
-    for component in control_plane::foundation(cluster)? {
-        crew.start(component)?;
+/// What ends, or is of no use, without a ready API server.
+fn dependants(cluster: &Description) -> Result<Vec<Component>> {
+    let mut components = control_plane::controllers(cluster)?.to_vec();
+    if cluster.has_node() {
+        components.extend(node::agents(cluster)?);
     }
-    crew.until("the API server", || kubectl.answers(&["get", "--raw=/readyz"]))?;
-    for component in control_plane::controllers(cluster)? {
-        crew.start(component)?;
-    }
-    Ok(())
+    Ok(components)
 }

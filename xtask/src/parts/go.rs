@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use super::Programs;
+use super::edit::Edit;
 use crate::{terminal, workspace};
 
 /// A folder of `xtask/parts` and how its programs are built.
@@ -19,6 +20,7 @@ struct Module {
     tags: &'static str,
     /// `VERSION`, `MAJOR` and `MINOR` stand for the pinned version's.
     stamps: &'static [&'static str],
+    edit: Option<Edit>,
     programs: &'static [Program],
 }
 
@@ -43,6 +45,7 @@ const MODULES: &[Module] = &[
             "k8s.io/component-base/version.gitMajor=MAJOR",
             "k8s.io/component-base/version.gitMinor=MINOR",
         ],
+        edit: None,
         programs: &[
             plain("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
             plain("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
@@ -57,6 +60,7 @@ const MODULES: &[Module] = &[
         path: "go.etcd.io/etcd/server/v3",
         tags: "",
         stamps: &[],
+        edit: None,
         programs: &[Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", built_as: "server" }],
     },
     Module {
@@ -64,6 +68,7 @@ const MODULES: &[Module] = &[
         path: "github.com/containerd/containerd/v2",
         tags: "no_btrfs,no_zfs,no_devmapper",
         stamps: &["github.com/containerd/containerd/v2/version.Version=VERSION"],
+        edit: None,
         programs: &[
             plain("containerd", "github.com/containerd/containerd/v2/cmd/containerd"),
             plain(
@@ -78,6 +83,7 @@ const MODULES: &[Module] = &[
         path: "github.com/coredns/coredns",
         tags: "",
         stamps: &[],
+        edit: None,
         programs: &[plain("coredns", "github.com/coredns/coredns")],
     },
     Module {
@@ -85,6 +91,12 @@ const MODULES: &[Module] = &[
         path: "gvisor.dev/gvisor",
         tags: "",
         stamps: &[],
+        // The shim insists on protecting itself from the kernel's memory killer, which needs CAP_SYS_RESOURCE.
+        edit: Some(Edit {
+            file: "gvisor.dev/gvisor/pkg/shim/v1/manager.go",
+            from: "oomScoreMax = -999",
+            to: "oomScoreMax = 0",
+        }),
         programs: &[
             plain("runsc", "gvisor.dev/gvisor/runsc"),
             Program { name: "containerd-shim-runsc-v1", package: "gvisor.dev/gvisor/shim", built_as: "shim" },
@@ -122,7 +134,11 @@ impl Module {
         let pin = read(&self.source().join("go.mod"))? + &read(&self.source().join("go.sum"))?;
         let version = pinned_version(&pin, self.path)?;
         let flags = self.flags(&version);
-        let name = format!("{}-{version}-{}", self.name, fingerprint(&[&pin, &flags.join(" ")]));
+        let name = format!(
+            "{}-{version}-{}",
+            self.name,
+            fingerprint(&[&pin, &flags.join(" "), self.edit.as_ref().map_or("", |edit| edit.to)])
+        );
         let folder = super::folder()?.join(&name);
         if missing(&folder, wanted).is_empty() {
             return Ok(folder);
@@ -163,10 +179,17 @@ impl Module {
     }
 
     fn compile(&self, flags: &[String], scratch: &Path, wanted: &[&Program]) -> Result<()> {
+        let (folder, mode) = match &self.edit {
+            None => (self.source(), "-mod=readonly"),
+            Some(edit) => {
+                edit.vendor(&self.source(), scratch)?;
+                (scratch.to_owned(), "-mod=vendor")
+            }
+        };
         let mut go = Command::new("go");
-        go.current_dir(self.source())
+        go.current_dir(folder)
             .env("CGO_ENABLED", "0")
-            .args(["build", "-v", "-mod=readonly", "-buildvcs=false"])
+            .args(["build", "-v", mode, "-buildvcs=false"])
             .args(flags)
             .arg("-o")
             .arg(scratch.join("")) // With a trailing slash: a folder to put programs into.
