@@ -82,7 +82,7 @@ impl Suite {
     fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Kubernetes => {
-                &["definitions", "subresources", "conversion", "fake_kubelet", "installation"]
+                &["conversion", "definitions", "fake_kubelet", "installation", "subresources", "webhook"]
             }
             Self::Node => &["node"],
             _ => &[],
