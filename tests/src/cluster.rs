@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use tokio::process::Child;
 
 pub use self::kubectl::{Kubectl, Output};
 pub use self::namespace::Namespace;
@@ -66,6 +67,12 @@ impl Cluster {
     /// Runs kubectl against this cluster and waits for its end, whatever its verdict.
     pub async fn kubectl(&self, arguments: &[&str], stdin: Option<&str>) -> Result<Output, Error> {
         self.kubectl.run(arguments, stdin).await
+    }
+
+    /// Starts a kubectl that goes on by itself, such as `port-forward`. Its standard output is piped, and it ends with
+    /// the returned value.
+    pub fn start_kubectl(&self, arguments: &[&str]) -> Result<Child, Error> {
+        self.kubectl.start(arguments)
     }
 }
 

@@ -60,7 +60,8 @@ async fn start() -> Result<(String, String)> {
         .context("serving the webhook")
 }
 
-fn answer(request: Value) -> Value {
+/// Our conversion as a webhook's handler.
+pub fn answer(request: Value) -> Value {
     let request = serde_json::from_value(request).expect("API servers send well-formed reviews");
     serde_json::to_value(review(request)).expect("a review is plain data")
 }

@@ -1,10 +1,10 @@
-//! An HTTPS server on the loopback for CRD conversion webhooks, with a certificate authority made for the moment.
+//! An HTTPS server for CRD conversion webhooks, with a certificate authority made for the moment.
 //! Knows no conversion: the handler turns one ConversionReview into another.
 
 mod certificate;
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use http_body_util::{BodyExt, Full};
@@ -30,7 +30,7 @@ pub struct Webhook {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot listen on the loopback")]
+    #[error("cannot listen")]
     Listen(#[source] std::io::Error),
     #[error("cannot make a certificate")]
     Certificate(#[source] rcgen::Error),
@@ -43,9 +43,18 @@ type Handler = dyn Fn(Value) -> Value + Send + Sync;
 impl Webhook {
     /// Serves the handler on a free port of 127.0.0.1.
     pub async fn serve(handler: impl Fn(Value) -> Value + Send + Sync + 'static) -> Result<Self, Error> {
-        let identity = Identity::issue()?;
+        Self::serve_on(Ipv4Addr::LOCALHOST.into(), "localhost", handler).await
+    }
+
+    /// Serves the handler on a free port of an address of this machine, where it is also known by a name.
+    pub async fn serve_on(
+        address: IpAddr,
+        name: &str,
+        handler: impl Fn(Value) -> Value + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let identity = Identity::issue(vec![address.to_string(), name.to_owned()])?;
         let acceptor = TlsAcceptor::from(identity.server);
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(Error::Listen)?;
+        let listener = TcpListener::bind((address, 0)).await.map_err(Error::Listen)?;
         let address = listener.local_addr().map_err(Error::Listen)?;
         let task = tokio::spawn(accept(listener, acceptor, Arc::new(handler)));
         Ok(Self { address, authority: identity.authority, task })
@@ -54,6 +63,10 @@ impl Webhook {
     /// For `clientConfig.url`.
     pub fn url(&self) -> String {
         format!("https://{}/convert", self.address)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
     }
 
     /// For `clientConfig.caBundle`, which wants it in base64.

@@ -8,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
-use tokio::process::{ChildStdin, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
 use super::Error;
@@ -48,6 +48,11 @@ impl Kubectl {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             arguments: words,
         })
+    }
+
+    pub(super) fn start(&self, arguments: &[&str]) -> Result<Child, Error> {
+        let started = self.command(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        started.map_err(|source| Error::Kubectl { arguments: arguments.join(" "), source })
     }
 
     /// Starts kubectl and leaves it to itself, for where nothing can be awaited. Whether it works is not known.

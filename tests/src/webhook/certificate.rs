@@ -1,4 +1,4 @@
-//! A certificate authority that signs one certificate, for 127.0.0.1, and is forgotten.
+//! A certificate authority that signs one certificate and is forgotten.
 
 use std::sync::Arc;
 
@@ -16,9 +16,10 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn issue() -> Result<Self, Error> {
+    /// For a server that goes by these names and addresses.
+    pub(super) fn issue(names: Vec<String>) -> Result<Self, Error> {
         let authority = authority().map_err(Error::Certificate)?;
-        let (certificate, key) = leaf(&authority).map_err(Error::Certificate)?;
+        let (certificate, key) = leaf(&authority, names).map_err(Error::Certificate)?;
         let server = server(certificate, key).map_err(Error::Tls)?;
         Ok(Self { server: Arc::new(server), authority: authority.pem() })
     }
@@ -34,9 +35,10 @@ fn authority() -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {
 
 fn leaf(
     authority: &CertifiedIssuer<'static, KeyPair>,
+    names: Vec<String>,
 ) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), rcgen::Error> {
     let key = KeyPair::generate()?;
-    let parameters = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
+    let parameters = CertificateParams::new(names)?;
     let certificate = parameters.signed_by(&key, authority)?;
     Ok((certificate.der().clone(), PrivatePkcs8KeyDer::from(key.serialize_der()).into()))
 }

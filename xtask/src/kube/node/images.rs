@@ -12,6 +12,7 @@ use crate::kube::image::Image;
 
 pub(crate) const PAUSE: &str = "asb.test/pause:1";
 pub(crate) const BUSYBOX: &str = "asb.test/busybox:1";
+pub(crate) const KUBECTL: &str = "asb.test/kubectl:1";
 pub(crate) const COREDNS: &str = "asb.test/coredns:1";
 
 /// Holds a Pod's namespaces open and reaps what is left in them.
@@ -28,6 +29,9 @@ pub(crate) fn make(cluster: &Description) -> Result<()> {
     let images = [
         shell(Image::new(PAUSE))?.command(&["/bin/sh", "-c", HOLD]),
         shell(Image::new(BUSYBOX))?.command(&["/bin/sh"]),
+        shell(Image::new(KUBECTL))?
+            .program("bin/kubectl", cluster.program("kubectl")?)?
+            .command(&["/bin/sh"]),
         Image::new(COREDNS).program("coredns", cluster.program("coredns")?)?.command(&["/coredns"]),
     ];
     for (number, image) in images.into_iter().enumerate() {
