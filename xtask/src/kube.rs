@@ -28,7 +28,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 
 use cluster::up;
-pub(crate) use cluster::{Options, borrow, prepare};
+pub(crate) use cluster::{Cluster, Options, borrow, prepare};
 use description::Description;
 
 use crate::terminal;

@@ -35,13 +35,17 @@ pub(crate) struct Cluster {
     pub(crate) kubeconfig: PathBuf,
     pub(crate) kubectl: PathBuf,
     /// Removes the cluster together with this value; none for a cluster that is to stay.
-    #[expect(dead_code, reason = "held for what it does when dropped")]
     keeper: Option<Keeper>,
 }
 
 impl Cluster {
     pub(crate) fn new(name: String, kubeconfig: PathBuf, kubectl: PathBuf) -> Self {
         Self { name, kubeconfig, kubectl, keeper: None }
+    }
+
+    /// Whether it goes with this value.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.keeper.is_some()
     }
 
     pub(crate) fn usage(&self) -> String {

@@ -6,7 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::Effort;
-use crate::kube::{self, Options};
+use super::leftovers::Traces;
+use crate::kube::{self, Cluster, Options};
 use crate::{deny, tidy, workspace};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -89,9 +90,20 @@ impl Suite {
         }
     }
 
+    /// A cluster of the suite's own must leave nothing behind; one that was given stays as it is.
     fn against_a_cluster(self, effort: Effort) -> Result<()> {
         cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
         let cluster = kube::borrow(&self.cluster())?;
+        let tested = self.against(&cluster, effort);
+        if !cluster.is_borrowed() {
+            return tested;
+        }
+        let traces = Traces::of(&cluster.name, &cluster.kubeconfig)?;
+        drop(cluster);
+        tested.and(traces.must_be_gone())
+    }
+
+    fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let environment = [
             ("ASB_TEST_KUBECONFIG", text(&cluster.kubeconfig)),
