@@ -1,6 +1,7 @@
 //! The programs a Kubernetes is made of, and where each comes from: a folder the user named, the cache, or a build.
 //! What to do with them is `kube`'s business.
 
+mod catalogue;
 pub(crate) mod debian;
 mod edit;
 mod go;

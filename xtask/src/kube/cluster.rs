@@ -49,14 +49,14 @@ impl Cluster {
     }
 
     pub(crate) fn usage(&self) -> String {
+        let (name, kubectl, kubeconfig) = (&self.name, self.kubectl.display(), self.kubeconfig.display());
+        let ready =
+            format!("cluster {name} is ready:\n    {kubectl} --kubeconfig {kubeconfig} get namespaces");
+        if !place::directory(name).is_ok_and(|directory| self.kubeconfig.starts_with(directory)) {
+            return ready;
+        }
         format!(
-            "cluster {name} is ready:\n    \
-             {kubectl} --kubeconfig {kubeconfig} get namespaces\n    \
-             eval \"$(cargo xtask kube env --name {name})\"\n    \
-             cargo xtask kube down --name {name}",
-            name = self.name,
-            kubectl = self.kubectl.display(),
-            kubeconfig = self.kubeconfig.display(),
+            "{ready}\n    eval \"$(cargo xtask kube env --name {name})\"\n    cargo xtask kube down --name {name}"
         )
     }
 }
@@ -95,7 +95,7 @@ pub(crate) fn up(options: &Options) -> Result<Cluster> {
     }
     let directory = place::directory(&options.name)?;
     let parts = Parts::obtain(options)?;
-    let _lock = parts::lock("kube")?;
+    let _lock = parts::lock(&format!("kube-{}", options.name))?;
     let cluster = match running(&directory) {
         Some(cluster) => reuse(options, cluster)?,
         None => terminal::step(&format!("start cluster {}", options.name), || start(options, parts))?,
@@ -140,15 +140,7 @@ impl Parts {
 
 fn start(options: &Options, parts: Parts) -> Result<Description> {
     remove::remove(&options.name).context("remove what an earlier run left")?;
-    let cluster = Description {
-        name: options.name.clone(),
-        directory: place::create(&options.name)?,
-        home: place::home(&options.name, options.node)?,
-        durable: options.durable,
-        programs: parts.programs,
-        debian: parts.debian,
-    };
-    cluster.save()?;
+    let cluster = settle(options, parts)?;
     identity::issue(&cluster)?;
     if options.node {
         node::images::make(&cluster)?;
@@ -161,5 +153,20 @@ fn start(options: &Options, parts: Parts) -> Result<Description> {
         node::addons::apply(&cluster)?;
         ready::node(&cluster)?;
     }
+    Ok(cluster)
+}
+
+/// Takes a directory, and a port or subnet that no other cluster has.
+fn settle(options: &Options, parts: Parts) -> Result<Description> {
+    let _lock = place::lock()?;
+    let cluster = Description {
+        name: options.name.clone(),
+        directory: place::create(&options.name)?,
+        home: place::home(&options.name, options.node)?,
+        durable: options.durable,
+        programs: parts.programs,
+        debian: parts.debian,
+    };
+    cluster.save()?;
     Ok(cluster)
 }

@@ -24,7 +24,7 @@ pub(crate) fn wanted(options: &Options) -> Result<Option<PathBuf>> {
 
 pub(crate) fn adopt(kubeconfig: PathBuf) -> Result<Cluster> {
     let program = program()?;
-    let kubectl = Kubectl::for_existing(&program, &kubeconfig);
+    let kubectl = Kubectl::for_existing(&program, &kubeconfig)?;
     let context = kubectl.run(&["config", "current-context"])?;
     let server =
         kubectl.run(&["config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"])?;

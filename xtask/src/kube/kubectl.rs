@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, bail};
 
 use super::description::Description;
+use crate::workspace;
 
 pub(crate) struct Kubectl {
     program: PathBuf,
@@ -24,9 +25,9 @@ impl Kubectl {
         })
     }
 
-    pub(crate) fn for_existing(program: &Path, kubeconfig: &Path) -> Self {
-        let cache = std::env::temp_dir().join("asb-kubectl-cache");
-        Self { program: program.to_owned(), kubeconfig: kubeconfig.to_owned(), cache }
+    pub(crate) fn for_existing(program: &Path, kubeconfig: &Path) -> Result<Self> {
+        let cache = workspace::cache()?.join("kubectl");
+        Ok(Self { program: program.to_owned(), kubeconfig: kubeconfig.to_owned(), cache })
     }
 
     /// What kubectl says, or an error with what it complained about.

@@ -1,6 +1,6 @@
 //! Where clusters live: one directory each under one per user, ports and subnets chosen by name.
 
-use std::fs;
+use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
@@ -9,6 +9,12 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::description::{Description, Home};
+use crate::parts;
+
+/// Held while a place is taken or given back.
+pub(crate) fn lock() -> Result<File> {
+    parts::lock("kube-places")
+}
 
 pub(crate) fn require_root() -> Result<()> {
     ensure!(user()? == 0, "a node makes namespaces, links and cgroups, so --node needs root");

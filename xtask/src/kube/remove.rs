@@ -19,6 +19,7 @@ pub(crate) fn remove(name: &str) -> Result<()> {
     }
     cgroups::remove(&description::cgroup(name))?;
     delete(&directory)?;
+    let _lock = place::lock()?;
     // The last cluster takes the directory of clusters along.
     match fs::remove_dir(place::root()?) {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {

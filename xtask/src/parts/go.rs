@@ -9,100 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use super::Programs;
-use super::edit::Edit;
+use super::catalogue::{MODULES, Module, Program};
 use crate::{terminal, workspace};
-
-/// A folder of `xtask/parts` and how its programs are built.
-struct Module {
-    name: &'static str,
-    /// The module whose pinned version is the part's version.
-    path: &'static str,
-    tags: &'static str,
-    /// `VERSION`, `MAJOR` and `MINOR` stand for the pinned version's.
-    stamps: &'static [&'static str],
-    edit: Option<Edit>,
-    programs: &'static [Program],
-}
-
-struct Program {
-    name: &'static str,
-    package: &'static str,
-    /// What `go build` calls it.
-    built_as: &'static str,
-}
-
-const fn plain(name: &'static str, package: &'static str) -> Program {
-    Program { name, package, built_as: name }
-}
-
-const MODULES: &[Module] = &[
-    Module {
-        name: "kubernetes",
-        path: "k8s.io/kubernetes",
-        tags: "",
-        stamps: &[
-            "k8s.io/component-base/version.gitVersion=VERSION",
-            "k8s.io/component-base/version.gitMajor=MAJOR",
-            "k8s.io/component-base/version.gitMinor=MINOR",
-        ],
-        edit: None,
-        programs: &[
-            plain("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
-            plain("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
-            plain("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy"),
-            plain("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
-            plain("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
-            plain("kubelet", "k8s.io/kubernetes/cmd/kubelet"),
-        ],
-    },
-    Module {
-        name: "etcd",
-        path: "go.etcd.io/etcd/server/v3",
-        tags: "",
-        stamps: &[],
-        edit: None,
-        programs: &[Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", built_as: "server" }],
-    },
-    Module {
-        name: "containerd",
-        path: "github.com/containerd/containerd/v2",
-        tags: "no_btrfs,no_zfs,no_devmapper",
-        stamps: &["github.com/containerd/containerd/v2/version.Version=VERSION"],
-        edit: None,
-        programs: &[
-            plain("containerd", "github.com/containerd/containerd/v2/cmd/containerd"),
-            plain(
-                "containerd-shim-runc-v2",
-                "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
-            ),
-            plain("ctr", "github.com/containerd/containerd/v2/cmd/ctr"),
-        ],
-    },
-    Module {
-        name: "coredns",
-        path: "github.com/coredns/coredns",
-        tags: "",
-        stamps: &[],
-        edit: None,
-        programs: &[plain("coredns", "github.com/coredns/coredns")],
-    },
-    Module {
-        name: "gvisor",
-        path: "gvisor.dev/gvisor",
-        tags: "",
-        stamps: &[],
-        // The shim insists on protecting itself from the kernel's memory killer, which needs CAP_SYS_RESOURCE.
-        edit: Some(Edit {
-            file: "gvisor.dev/gvisor/pkg/shim/v1/manager.go",
-            from: "oomScoreMax = -999",
-            to: "oomScoreMax = 0",
-        }),
-        programs: &[
-            plain("runsc", "gvisor.dev/gvisor/runsc"),
-            Program { name: "containerd-shim-runsc-v1", package: "gvisor.dev/gvisor/shim", built_as: "shim" },
-        ],
-    },
-];
 
 /// The named programs, built now if no earlier run built them.
 pub(super) fn obtain(names: &[&str]) -> Result<Programs> {
@@ -121,11 +29,7 @@ pub(super) fn obtain(names: &[&str]) -> Result<Programs> {
 }
 
 impl Module {
-    fn makes(&self, name: &str) -> bool {
-        self.programs.iter().any(|program| program.name == name)
-    }
-
-    fn source(&self) -> PathBuf {
+    pub(super) fn source(&self) -> PathBuf {
         workspace::root().join("xtask/parts").join(self.name)
     }
 
@@ -196,7 +100,7 @@ impl Module {
             .args(wanted.iter().map(|it| it.package));
         terminal::watched(&mut go).context(
             "building needs Go 1.26 or newer on PATH and the Go module registry; \
-             or set KUBEBUILDER_ASSETS to a folder that has the programs, or KUBECONFIG to a cluster that runs",
+             or set KUBEBUILDER_ASSETS to a folder that has the programs, or ASB_KUBECONFIG to a cluster that runs",
         )
     }
 }
@@ -242,18 +146,6 @@ mod tests {
         for module in MODULES {
             let pin = read(&module.source().join("go.mod")).unwrap();
             assert!(pinned_version(&pin, module.path).unwrap().starts_with('v'), "{}", module.name);
-        }
-    }
-
-    #[test]
-    fn every_program_is_a_tool_of_its_module() {
-        for module in MODULES {
-            let pin = read(&module.source().join("go.mod")).unwrap();
-            for program in module.programs {
-                let named =
-                    pin.lines().any(|line| line.trim().trim_start_matches("tool ") == program.package);
-                assert!(named, "{} is no tool of {}", program.package, module.name);
-            }
         }
     }
 
