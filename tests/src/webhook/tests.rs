@@ -1,3 +1,5 @@
+//! The server as an API server talks to it: over TLS, trusting one authority.
+
 use hyper::client::conn::http1 as client;
 use serde_json::json;
 use tokio_rustls::TlsConnector;

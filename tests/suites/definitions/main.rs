@@ -8,13 +8,11 @@ mod updates;
 use asb_tests::Cluster;
 use asb_tests::conversion::serve_conversion;
 
-use crate::cases::Case;
-
 macro_rules! suite {
     ($($name:ident),* $(,)?) => {$(
         #[tokio::test]
         async fn $name() -> anyhow::Result<()> {
-            let transcript = transcript(cases::$name()).await?;
+            let transcript = transcript(include_str!(concat!("cases/", stringify!($name), ".yaml"))).await?;
             insta::assert_snapshot!(stringify!($name), transcript);
             Ok(())
         }
@@ -34,7 +32,8 @@ suite!(
 );
 
 /// Creates every object twice, through kube-rs in one namespace and through kubectl in another.
-async fn transcript(cases: Vec<Case>) -> anyhow::Result<String> {
+async fn transcript(cases: &str) -> anyhow::Result<String> {
+    let cases = cases::read(cases)?;
     let cluster = Cluster::connect().await?;
     serve_conversion(&cluster).await?;
     let (ours, theirs) = (cluster.namespace().await?, cluster.namespace().await?);

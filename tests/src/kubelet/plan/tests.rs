@@ -1,3 +1,5 @@
+//! Every script, at every moment of a Pod's life.
+
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{

@@ -1,3 +1,5 @@
+//! The index against sequences of watch events.
+
 use k8s_openapi::api::core::v1::{PodIP, PodStatus};
 
 use super::super::fixtures::{Fixture, NOON, after, place, pod};

@@ -77,6 +77,6 @@ mod tests {
     #[test]
     fn only_programs_under_tmp_need_the_hosts_tmp() {
         assert_eq!(under_tmp(Path::new("/tmp/cache/parts/kubelet")), Some("cache".to_owned()));
-        assert_eq!(under_tmp(Path::new("/root/.cache/parts/kubelet")), None);
+        assert_eq!(under_tmp(Path::new("/var/cache/parts/kubelet")), None);
     }
 }
