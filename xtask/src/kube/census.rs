@@ -1,6 +1,7 @@
 //! Finds a cluster's processes by the mark they carry in their environment. No list of process ids is kept, so none can
 //! be stale: what runs is what `/proc` says.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -32,20 +33,33 @@ pub(crate) fn processes(directory: &Path) -> Result<Vec<Process>> {
     Ok(found)
 }
 
-/// Ends all of them without asking, and waits until they are gone.
+/// Ends all of them without asking, and waits until they are gone with everything they held.
 pub(crate) fn end(directory: &Path) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(20);
+    let mut dying = BTreeSet::new();
     loop {
-        let left = processes(directory)?;
-        if left.is_empty() {
+        let living = processes(directory)?;
+        dying.extend(living.iter().map(|process| process.pid));
+        dying.retain(|pid| !is_gone(*pid));
+        if living.is_empty() && dying.is_empty() {
             return Ok(());
         }
-        ensure!(Instant::now() < deadline, "these processes do not end: {left:?}");
+        ensure!(Instant::now() < deadline, "these processes do not end: {living:?} {dying:?}");
         // The shell's own `kill`, since a machine may lack the program. It may lose the race against their end.
-        let pids = left.iter().map(|process| process.pid.to_string());
+        let pids = living.iter().map(|process| process.pid.to_string());
         Command::new("sh").args(["-c", "kill -KILL \"$@\" 2>/dev/null", "kill"]).args(pids).status()?;
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// A killed process loses its environment, and with it the mark, before it closes its sockets; only when its last
+/// thread is a zombie or reaped does it hold nothing any more.
+fn is_gone(pid: u32) -> bool {
+    let process = Path::new("/proc").join(pid.to_string());
+    let Ok(threads) = fs::read_dir(process.join("task")) else { return true };
+    let state = fs::read_to_string(process.join("stat")).unwrap_or_default();
+    let is_zombie = state.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
+    is_zombie && threads.count() <= 1
 }
 
 fn carries(environment: &[u8], mark: &str) -> bool {
