@@ -27,6 +27,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 
+pub(crate) use census::Process;
 use cluster::up;
 pub(crate) use cluster::{Cluster, Options, borrow, prepare};
 use description::Description;
@@ -119,6 +120,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Action::Supervise { directory } => supervise::supervise(&directory),
         Action::Keep { name } => keeper::keep(&name),
     }
+}
+
+/// The processes that make up a cluster; not what runs inside its Pods.
+pub(crate) fn processes(name: &str) -> Result<Vec<Process>> {
+    census::processes(&place::directory(name)?)
 }
 
 fn load(name: &str, archive: &Path) -> Result<()> {

@@ -1,6 +1,7 @@
 //! `cargo xtask`: the one door to testing, checking and benchmarking Agent Sandbox.
 //! Each subcommand lives in the module of its name; this file only names them.
 
+mod bench;
 mod deny;
 mod generate;
 mod kube;
@@ -25,6 +26,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Bench(bench::Arguments),
     /// Checks the licences, sources and versions of everything we depend on.
     Deny,
     /// Writes the files that are generated from the code.
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Deny => deny::run(),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Kube(arguments) => kube::run(arguments),
