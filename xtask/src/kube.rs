@@ -131,8 +131,7 @@ fn run_within(options: &Options, command: &[String]) -> Result<()> {
     let (program, arguments) = command.split_first().context("no command given")?;
     let status = Command::new(program)
         .args(arguments)
-        .env("KUBECONFIG", &cluster.kubeconfig)
-        .env("ASB_KUBECTL", &cluster.kubectl)
+        .envs(cluster.environment())
         .status()
         .with_context(|| format!("run {program}"))?;
     ensure!(status.success(), "{program} failed ({status})");

@@ -44,6 +44,16 @@ impl Cluster {
         Self { name, kubeconfig, kubectl, keeper: None }
     }
 
+    /// What a program needs in its environment to talk to this cluster and no other. The cache of kubectl goes with
+    /// the cluster, since the next one at the same address may serve other kinds.
+    pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 3] {
+        [
+            ("KUBECONFIG", self.kubeconfig.clone()),
+            ("KUBECACHEDIR", self.kubeconfig.with_file_name("kubectl-cache")),
+            ("ASB_KUBECTL", self.kubectl.clone()),
+        ]
+    }
+
     pub(crate) fn usage(&self) -> String {
         let (name, kubectl, kubeconfig) = (&self.name, self.kubectl.display(), self.kubeconfig.display());
         let ready =
@@ -83,7 +93,7 @@ pub(crate) fn up(options: &Options) -> Result<Cluster> {
     }
     let directory = place::directory(&options.name)?;
     let parts = Parts::obtain(options)?;
-    let _lock = parts::lock(&format!("kube-{}", options.name))?;
+    let _lock = place::lock_name(&options.name)?;
     let cluster = match running(&directory) {
         Some(cluster) => reuse(options, cluster)?,
         None => terminal::step(&format!("start cluster {}", options.name), || start(options, parts))?,
