@@ -34,12 +34,15 @@ use crate::terminal;
 
 /// A real Kubernetes on this machine, for tests and benchmarks.
 ///
-/// `up` builds etcd and Kubernetes from their pinned Go modules (minutes, once per version; kept in the user's cache
-/// folder) and starts them (seconds). Several clusters run side by side by name. `down` leaves nothing behind.
+/// `up` builds etcd and Kubernetes from pinned Go modules (minutes, once per version)
+/// and starts them (seconds). Several clusters run side by side, by name.
+/// `down` leaves nothing behind.
 ///
 /// What it listens to:
-///   KUBEBUILDER_ASSETS  a folder with kube-apiserver, etcd, kubectl, …: those are used instead of built ones
-///   ASB_KUBECONFIG      a cluster that runs already: `up` starts nothing and only installs our resource definitions
+///   KUBEBUILDER_ASSETS  a folder with kube-apiserver, etcd, kubectl, …:
+///                       what is there is used, the rest is built
+///   ASB_KUBECONFIG      a cluster that runs already: `up` starts nothing
+///                       and only installs our resource definitions
 ///   KUBECONFIG          the same, but only with --use-existing
 ///   ASB_CACHE           where built parts are kept
 #[derive(Args)]
