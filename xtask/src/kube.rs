@@ -36,12 +36,15 @@ use crate::terminal;
 
 /// A real Kubernetes on this machine, for tests and benchmarks.
 ///
-/// `up` builds etcd and Kubernetes from their pinned Go modules (minutes, once per version; kept in the user's cache
-/// folder) and starts them (seconds). Several clusters run side by side by name. `down` leaves nothing behind.
+/// `up` builds etcd and Kubernetes from pinned Go modules (minutes, once per version)
+/// and starts them (seconds). Several clusters run side by side, by name.
+/// `down` leaves nothing behind.
 ///
 /// What it listens to:
-///   KUBEBUILDER_ASSETS  a folder with kube-apiserver, etcd, kubectl, …: those are used instead of built ones
-///   ASB_KUBECONFIG      a cluster that runs already: `up` starts nothing and only installs our resource definitions
+///   KUBEBUILDER_ASSETS  a folder with kube-apiserver, etcd, kubectl, …:
+///                       what is there is used, the rest is built
+///   ASB_KUBECONFIG      a cluster that runs already: `up` starts nothing
+///                       and only installs our resource definitions
 ///   KUBECONFIG          the same, but only with --use-existing
 ///   ASB_CACHE           where built parts are kept
 #[derive(Args)]
@@ -138,8 +141,7 @@ fn run_within(options: &Options, command: &[String]) -> Result<()> {
     let (program, arguments) = command.split_first().context("no command given")?;
     let status = Command::new(program)
         .args(arguments)
-        .env("KUBECONFIG", &cluster.kubeconfig)
-        .env("ASB_KUBECTL", &cluster.kubectl)
+        .envs(cluster.environment())
         .status()
         .with_context(|| format!("run {program}"))?;
     ensure!(status.success(), "{program} failed ({status})");

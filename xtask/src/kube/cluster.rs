@@ -8,7 +8,7 @@ use clap::Args;
 use super::description::Description;
 use super::keeper::Keeper;
 use super::kubectl::Kubectl;
-use super::{control_plane, existing, identity, launch, node, place, ready, remove, resources};
+use super::{census, control_plane, existing, identity, launch, node, place, ready, remove, resources};
 use crate::{parts, terminal};
 
 #[derive(Args, Clone, Debug)]
@@ -34,13 +34,25 @@ pub(crate) struct Cluster {
     pub(crate) name: String,
     pub(crate) kubeconfig: PathBuf,
     pub(crate) kubectl: PathBuf,
+    /// Where kubectl remembers which kinds are served.
+    cache: PathBuf,
     /// Removes the cluster together with this value; none for a cluster that is to stay.
     keeper: Option<Keeper>,
 }
 
 impl Cluster {
-    pub(crate) fn new(name: String, kubeconfig: PathBuf, kubectl: PathBuf) -> Self {
-        Self { name, kubeconfig, kubectl, keeper: None }
+    /// One that somebody else runs.
+    pub(crate) fn existing(name: String, kubeconfig: PathBuf, kubectl: PathBuf, cache: PathBuf) -> Self {
+        Self { name, kubeconfig, kubectl, cache, keeper: None }
+    }
+
+    /// What a program needs in its environment to talk to this cluster and no other.
+    pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 3] {
+        [
+            ("KUBECONFIG", self.kubeconfig.clone()),
+            ("KUBECACHEDIR", self.cache.clone()),
+            ("ASB_KUBECTL", self.kubectl.clone()),
+        ]
     }
 
     /// Whether it goes with this value.
@@ -66,7 +78,8 @@ impl TryFrom<&Description> for Cluster {
 
     fn try_from(cluster: &Description) -> Result<Self> {
         let kubectl = cluster.program("kubectl")?.to_owned();
-        Ok(Self::new(cluster.name.clone(), cluster.kubeconfig(), kubectl))
+        let (name, kubeconfig) = (cluster.name.clone(), cluster.kubeconfig());
+        Ok(Self { name, kubeconfig, kubectl, cache: cluster.kubectl_cache(), keeper: None })
     }
 }
 
@@ -95,7 +108,7 @@ pub(crate) fn up(options: &Options) -> Result<Cluster> {
     }
     let directory = place::directory(&options.name)?;
     let parts = Parts::obtain(options)?;
-    let _lock = parts::lock(&format!("kube-{}", options.name))?;
+    let _lock = place::lock_name(&options.name)?;
     let cluster = match running(&directory) {
         Some(cluster) => reuse(options, cluster)?,
         None => terminal::step(&format!("start cluster {}", options.name), || start(options, parts))?,
@@ -105,9 +118,14 @@ pub(crate) fn up(options: &Options) -> Result<Cluster> {
 }
 
 fn running(directory: &Path) -> Option<Description> {
-    let cluster = Description::load(directory).ok()?;
+    // Without processes its address may be somebody else's.
+    let cluster = Description::load(directory).ok().filter(|_| lives(directory))?;
     let kubectl = Kubectl::of(&cluster).ok()?;
-    kubectl.answers(&["get", "--raw=/readyz"]).then_some(cluster)
+    kubectl.is_ready().then_some(cluster)
+}
+
+fn lives(directory: &Path) -> bool {
+    census::processes(directory).is_ok_and(|processes| !processes.is_empty())
 }
 
 fn reuse(options: &Options, cluster: Description) -> Result<Description> {

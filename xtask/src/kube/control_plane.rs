@@ -77,6 +77,7 @@ fn controller_manager(cluster: &Description) -> Result<Component> {
         format!("service-account-private-key-file={}", cluster.file("service-accounts.key")),
         format!("cluster-signing-cert-file={}", cluster.file("ca.crt")),
         format!("cluster-signing-key-file={}", cluster.file("ca.key")),
+        format!("flex-volume-plugin-dir={}", cluster.file("volume-plugins")),
         "use-service-account-credentials=true".into(),
         "enable-hostpath-provisioner=true".into(),
         // Each controller asks for an account and a token of its own; the default of 20 per second makes that 4 s.

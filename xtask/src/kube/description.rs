@@ -61,6 +61,11 @@ impl Description {
         self.directory.join("admin.kubeconfig")
     }
 
+    /// Not the user's: the next cluster at the same address may serve other kinds.
+    pub(crate) fn kubectl_cache(&self) -> PathBuf {
+        self.directory.join("kubectl-cache")
+    }
+
     pub(crate) fn has_node(&self) -> bool {
         matches!(self.home, Home::Node { .. })
     }

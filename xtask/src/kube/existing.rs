@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::cluster::{Cluster, Options};
 use super::kubectl::Kubectl;
 use super::resources;
-use crate::{parts, terminal};
+use crate::{parts, terminal, workspace};
 
 /// The kubeconfig to use, if one was asked for. KUBECONFIG alone does not ask: many shells have it set, some to
 /// production, and `kube env` sets it to the cluster that `up` may be about to start again.
@@ -24,14 +24,15 @@ pub(crate) fn wanted(options: &Options) -> Result<Option<PathBuf>> {
 
 pub(crate) fn adopt(kubeconfig: PathBuf) -> Result<Cluster> {
     let program = program()?;
-    let kubectl = Kubectl::for_existing(&program, &kubeconfig)?;
+    let cache = workspace::cache()?.join("kubectl");
+    let kubectl = Kubectl::new(program.clone(), kubeconfig.clone(), cache.clone());
     let context = kubectl.run(&["config", "current-context"])?;
     let server =
         kubectl.run(&["config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"])?;
     terminal::note(&format!("using cluster {context} at {server} ({})", kubeconfig.display()));
     kubectl.run(&["get", "--raw=/readyz"]).context("the cluster is not ready")?;
     resources::install(&kubectl)?;
-    Ok(Cluster::new(context, kubeconfig, program))
+    Ok(Cluster::existing(context, kubeconfig, program, cache))
 }
 
 fn program() -> Result<PathBuf> {

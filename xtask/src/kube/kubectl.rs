@@ -1,18 +1,16 @@
 //! Talks to a cluster through its own kubectl, so that xtask needs no Kubernetes client of its own.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
 use super::description::Description;
-use crate::workspace;
 
 pub(crate) struct Kubectl {
     program: PathBuf,
     kubeconfig: PathBuf,
-    /// Not the user's: discovery of a cluster that is gone must not stay behind.
     cache: PathBuf,
 }
 
@@ -21,13 +19,12 @@ impl Kubectl {
         Ok(Self {
             program: cluster.program("kubectl")?.to_owned(),
             kubeconfig: cluster.kubeconfig(),
-            cache: cluster.directory.join("kubectl-cache"),
+            cache: cluster.kubectl_cache(),
         })
     }
 
-    pub(crate) fn for_existing(program: &Path, kubeconfig: &Path) -> Result<Self> {
-        let cache = workspace::cache()?.join("kubectl");
-        Ok(Self { program: program.to_owned(), kubeconfig: kubeconfig.to_owned(), cache })
+    pub(crate) fn new(program: PathBuf, kubeconfig: PathBuf, cache: PathBuf) -> Self {
+        Self { program, kubeconfig, cache }
     }
 
     /// What kubectl says, or an error with what it complained about.
@@ -52,6 +49,11 @@ impl Kubectl {
 
     pub(crate) fn answers(&self, arguments: &[&str]) -> bool {
         self.run(arguments).is_ok()
+    }
+
+    /// Whether the API server says that it, its store and its controllers are ready.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.answers(&["get", "--raw=/readyz", "--request-timeout=5s"])
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

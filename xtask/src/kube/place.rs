@@ -11,6 +11,11 @@ use anyhow::{Context, Result, ensure};
 use super::description::{Description, Home};
 use crate::parts;
 
+/// Held while a cluster of this name starts. Names share sixteen locks, so that the cache does not collect them.
+pub(crate) fn lock_name(name: &str) -> Result<File> {
+    parts::lock(&format!("kube-{:x}", spread(name) % 16))
+}
+
 /// Held while a place is taken or given back.
 pub(crate) fn lock() -> Result<File> {
     parts::lock("kube-places")

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_mins(3);
 /// Until the API server is ready and the controllers made the account that every Pod needs.
 pub(crate) fn control_plane(cluster: &Description) -> Result<()> {
     let kubectl = Kubectl::of(cluster)?;
-    until(cluster, "a ready API server", || kubectl.answers(&["get", "--raw=/readyz"]))?;
+    until(cluster, "a ready API server", || kubectl.is_ready())?;
     until(cluster, "working controllers", || kubectl.answers(&["get", "serviceaccount", "default"]))
 }
 

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use serde_json::json;
 
+use super::cluster::Cluster;
 use super::description::Description;
 use super::{Output, census, place};
 use crate::terminal;
@@ -43,17 +44,20 @@ pub(crate) fn environment(name: &str, output: Output) -> Result<()> {
         directory.exists(),
         "there is no cluster {name}; start it with `cargo xtask kube up --name {name}`"
     );
-    let cluster = Description::load(&directory)?;
-    let (kubeconfig, kubectl) = (cluster.kubeconfig(), cluster.program("kubectl")?);
+    let cluster = Cluster::try_from(&Description::load(&directory)?)?;
+    let (kubeconfig, kubectl) = (&cluster.kubeconfig, &cluster.kubectl);
     terminal::answer(&match output {
         Output::Json => json!({"name": name, "kubeconfig": kubeconfig, "kubectl": kubectl}).to_string(),
-        Output::Text => format!(
-            "export KUBECONFIG='{}'\nexport ASB_KUBECTL='{}'\n# alias kubectl=\"$ASB_KUBECTL\" gives the kubectl of this cluster's version",
-            kubeconfig.display(),
-            kubectl.display()
-        ),
+        Output::Text => exports(&cluster),
     });
     Ok(())
+}
+
+/// For `eval`. The paths hold no quotes: names of clusters and users cannot.
+fn exports(cluster: &Cluster) -> String {
+    let variables = cluster.environment();
+    let lines = variables.iter().map(|(name, path)| format!("export {name}='{}'\n", path.display()));
+    lines.collect::<String>() + "# alias kubectl=\"$ASB_KUBECTL\" gives the kubectl of this cluster's version"
 }
 
 fn look(name: &str) -> Result<Status> {

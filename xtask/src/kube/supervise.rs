@@ -24,7 +24,7 @@ pub(crate) fn supervise(directory: &Path) -> Result<()> {
         crew.until("containerd with its images", || node::images::import_all(&cluster).is_ok())?;
     }
     let kubectl = Kubectl::of(&cluster)?;
-    crew.until("the API server", || kubectl.answers(&["get", "--raw=/readyz"]))?;
+    crew.until("the API server", || kubectl.is_ready())?;
     for component in dependants(&cluster)? {
         crew.start(component)?;
     }

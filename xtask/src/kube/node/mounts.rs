@@ -23,13 +23,13 @@ const SETTINGS: [(&str, &str); 6] = [
 ];
 
 pub(super) fn arrange(cluster: &Description) -> Result<()> {
-    // The namespace began private, so these mounts are shared within the node and hidden from the host.
-    tool("mount", &["--make-rshared", "/"])?;
     tool("mount", &["-t", "tmpfs", "-o", "mode=755", "run", "/run"])?;
     own_tmp(cluster)?;
     own(cluster, "var-lib", "/var/lib")?;
     own(cluster, "var-log", "/var/log")?;
-    SETTINGS.iter().try_for_each(|(name, value)| pretend(cluster, name, value))
+    SETTINGS.iter().try_for_each(|(name, value)| pretend(cluster, name, value))?;
+    // The namespace began private, so from here on mounts are shared within the node and hidden from the host.
+    tool("mount", &["--make-rshared", "/"])
 }
 
 /// Programs may lie under the host's `/tmp`; those parts of it stay visible.
