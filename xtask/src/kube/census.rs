@@ -33,21 +33,27 @@ pub(crate) fn processes(directory: &Path) -> Result<Vec<Process>> {
     Ok(found)
 }
 
+/// A process being started shows no mark for a moment, so one look that finds nothing is not enough.
+const LOOKS: u32 = 2;
+
 /// Ends all of them without asking, and waits until they are gone with everything they held.
 pub(crate) fn end(directory: &Path) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(20);
-    let mut dying = BTreeSet::new();
+    let (mut dying, mut quiet) = (BTreeSet::new(), 0);
     loop {
         let living = processes(directory)?;
         dying.extend(living.iter().map(|process| process.pid));
         dying.retain(|pid| !is_gone(*pid));
-        if living.is_empty() && dying.is_empty() {
+        quiet = if living.is_empty() && dying.is_empty() { quiet + 1 } else { 0 };
+        if quiet == LOOKS {
             return Ok(());
         }
         ensure!(Instant::now() < deadline, "these processes do not end: {living:?} {dying:?}");
         // The shell's own `kill`, since a machine may lack the program. It may lose the race against their end.
-        let pids = living.iter().map(|process| process.pid.to_string());
-        Command::new("sh").args(["-c", "kill -KILL \"$@\" 2>/dev/null", "kill"]).args(pids).status()?;
+        if !living.is_empty() {
+            let pids = living.iter().map(|process| process.pid.to_string());
+            Command::new("sh").args(["-c", "kill -KILL \"$@\" 2>/dev/null", "kill"]).args(pids).status()?;
+        }
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -83,11 +89,21 @@ mod tests {
         assert!(!carries(environment, "ASB_KUBE_CLUSTER=/var/tmp"));
     }
 
+    /// A process that was just spawned has no environment to read for a moment.
+    fn appear(directory: &Path) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while processes(directory).unwrap().is_empty() {
+            assert!(Instant::now() < deadline, "the process never showed its mark");
+            thread::yield_now();
+        }
+    }
+
     #[test]
     fn ending_a_cluster_ends_its_processes_and_no_other() {
         let directory = std::env::temp_dir().join(format!("asb-census-{}", std::process::id()));
         let mut ours = Command::new("sleep").arg("60").env(MARK, &directory).spawn().unwrap();
         let mut other = Command::new("sleep").arg("60").env(MARK, directory.join("x")).spawn().unwrap();
+        appear(&directory);
         let waiting = thread::spawn(move || ours.wait().unwrap());
         end(&directory).unwrap();
         assert!(!waiting.join().unwrap().success());
