@@ -68,7 +68,10 @@ impl Suite {
             ]),
             Self::Tidy => tidy::run(),
             Self::Dependencies => deny::run(),
-            Self::Unit => tests(&["--workspace", "--lib", "--bins", "--examples"], effort, &[]),
+            Self::Unit => {
+                tests(&["--workspace", "--exclude", "asb-tests"], effort, &[])?;
+                tests(&["--package", "asb-tests", "--lib"], effort, &[])
+            }
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
