@@ -5,9 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The root of the checkout.
+/// The root of the checkout that `cargo xtask` was called in. Not the one this program was built in: checkouts may
+/// share their build outputs.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace").to_owned()
+    let xtask =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    xtask.parent().expect("xtask is a folder of the workspace").to_owned()
+}
+
+/// This very program, also after a build has put another in its place.
+pub(crate) fn this_program() -> PathBuf {
+    PathBuf::from(format!("/proc/{}/exe", std::process::id()))
 }
 
 /// The cache for downloaded and built parts: `ASB_CACHE`, else `agent-sandbox` in the user's cache folder.

@@ -31,7 +31,7 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     Ok(())
 }
 
-fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
+fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1beta1_state::SANDBOX);
     let saved = State::advice_in(object, v1alpha1_state::SANDBOX);
     if let Some(mode) = object.take("/spec/operatingMode") {
@@ -47,7 +47,6 @@ fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
         carried.set("/podHash", pod_hash(object).into());
     }
     carried.leave_in(object, v1beta1_state::SANDBOX, &[]);
-    Ok(())
 }
 
 /// Which Pod a v1alpha1 status speaks of. A node that was carried along belongs to that Pod and to no other.
@@ -94,7 +93,7 @@ fn status_hash(object: &Object) -> String {
     fnv1a_hex(&sorted(object.get("/status").unwrap_or(&Value::Null)).to_string())
 }
 
-/// The order of fields carries no meaning, and a store may change it.
+/// The order of fields carries no meaning. serde_json keeps them sorted, unless some crate of the build asks it not to.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

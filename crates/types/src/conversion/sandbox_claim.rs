@@ -78,7 +78,7 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     Ok(())
 }
 
-fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
+fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1beta1_state::CLAIM);
     let saved = State::advice_in(object, v1alpha1_state::CLAIM);
     let mut carried = State::default();
@@ -93,7 +93,6 @@ fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
         object.set("/spec/warmpool", request.warmpool.into());
     }
     carried.leave_in(object, v1beta1_state::CLAIM, &ONLY_IN_V1BETA1);
-    Ok(())
 }
 
 /// The request to show for a pool: the one it was made from, if there was one and the pool still follows from it.

@@ -24,8 +24,7 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     Ok(())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all kinds; this direction cannot fail")]
-fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
+fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1alpha1_state::TEMPLATE);
     object.take_annotation(POLICY);
     let policy = object.take(FIELD);
@@ -33,5 +32,4 @@ fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
         // Annotations that are full to the last byte leave no place for it; reading matters more.
         let _ = object.set_annotation(POLICY, policy.to_owned());
     }
-    Ok(())
 }

@@ -18,14 +18,12 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     carried.restore(object, &ONLY_IN_V1BETA1, v1beta1_state::POOL)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all kinds; this direction cannot fail")]
-fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
+fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1alpha1_state::POOL);
     object.take_annotation(v1beta1_state::POOL);
     let mut carried = State::default();
     carried.carry(object, &ONLY_IN_V1BETA1);
     carried.leave_in(object, v1beta1_state::POOL, &[]);
-    Ok(())
 }
 
 /// An int64 that is not negative, as the schema has it.
