@@ -1,6 +1,7 @@
 //! Where things are: the checkout, and the cache outside it that survives fresh clones.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -13,9 +14,18 @@ pub(crate) fn root() -> PathBuf {
     xtask.parent().expect("xtask is a folder of the workspace").to_owned()
 }
 
-/// This very program, also after a build has put another in its place.
-pub(crate) fn this_program() -> PathBuf {
-    PathBuf::from(format!("/proc/{}/exe", std::process::id()))
+/// This very program. After a build has put another in its place, a copy that this process keeps.
+pub(crate) fn this_program() -> Result<PathBuf> {
+    let path = env::current_exe().context("finding this program")?;
+    if path.exists() {
+        return Ok(path);
+    }
+    let copy = env::temp_dir().join(format!("xtask-{}", std::process::id()));
+    if !copy.exists() {
+        fs::copy("/proc/self/exe", &copy)
+            .with_context(|| format!("copying this program to {}", copy.display()))?;
+    }
+    Ok(copy)
 }
 
 /// The cache for downloaded and built parts: `ASB_CACHE`, else `agent-sandbox` in the user's cache folder.

@@ -19,7 +19,7 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) fn of(name: &str) -> Result<Self> {
         let mut helper = Command::new("setsid")
-            .arg(workspace::this_program())
+            .arg(workspace::this_program()?)
             .args(["kube", "keep", name])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -42,7 +42,7 @@ fn supervisor(cluster: &Description) -> Result<Command> {
         command.env("PATH", search_path(cluster, debian)?).env("LD_LIBRARY_PATH", libraries(debian)?);
     }
     command
-        .arg(workspace::this_program())
+        .arg(workspace::this_program()?)
         .args(["kube", "supervise"])
         .arg(&cluster.directory)
         .env(census::MARK, &cluster.directory)
