@@ -5,7 +5,7 @@ use asb_tests::conversion::serve_conversion;
 use asb_tests::{Cluster, Namespace};
 use asb_types::{annotations, v1alpha1, v1beta1};
 use k8s_openapi::NamespaceResourceScope;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -192,18 +192,86 @@ async fn what_upstream_stored_reads_as_it_was_written() -> Result<()> {
     Ok(())
 }
 
+/// Applies a manifest as `kubectl apply --server-side` does, always as the same manager.
+async fn apply(cluster: &Cluster, namespace: &Namespace, manifest: Value) -> Result<()> {
+    let arguments = ["apply", "--server-side", "-n", namespace.name(), "-f", "-"];
+    cluster.kubectl(&arguments, Some(&manifest.to_string())).await?.success()?;
+    Ok(())
+}
+
+/// The manifest in Git moves to the new version: the API server takes the old version's fields away first.
 #[tokio::test]
-async fn a_spoilt_annotation_is_named_and_only_the_old_version_suffers() -> Result<()> {
+async fn a_manifest_can_move_to_the_new_version_by_server_side_apply() -> Result<()> {
+    let (cluster, namespace) = place().await?;
+    let sandbox = |version: &str, mut spec: Value| {
+        spec["podTemplate"] = pod();
+        json!({"apiVersion": format!("agents.x-k8s.io/{version}"), "kind": "Sandbox", "metadata": {"name": "demo"}, "spec": spec})
+    };
+    apply(&cluster, &namespace, sandbox("v1alpha1", json!({"replicas": 0}))).await?;
+    apply(&cluster, &namespace, sandbox("v1beta1", json!({}))).await?;
+    let stored = namespace.api::<v1beta1::Sandbox>().get("demo").await?;
+    assert_eq!(
+        stored.spec.operating_mode,
+        v1beta1::OperatingMode::Running,
+        "nobody asks for Suspended any more"
+    );
+
+    let claim = |version: &str, spec: Value| json!({"apiVersion": format!("extensions.agents.x-k8s.io/{version}"), "kind": "SandboxClaim", "metadata": {"name": "demo"}, "spec": spec});
+    let by_template = json!({"sandboxTemplateRef": {"name": "python"}, "warmpool": "none"});
+    apply(&cluster, &namespace, claim("v1alpha1", by_template)).await?;
+    apply(&cluster, &namespace, claim("v1beta1", json!({"warmPoolRef": {"name": "pool-a"}}))).await?;
+    apply(
+        &cluster,
+        &namespace,
+        claim("v1alpha1", json!({"sandboxTemplateRef": {"name": "ruby"}, "warmpool": "pool-b"})),
+    )
+    .await?;
+    assert_eq!(namespace.api::<v1beta1::SandboxClaim>().get("demo").await?.spec.warm_pool_ref.name, "pool-b");
+    namespace.finish().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_annotation_cannot_smuggle_in_what_the_schema_forbids() -> Result<()> {
+    let (_, namespace) = place().await?;
+    let mut forged: v1alpha1::SandboxClaim = object(json!({"sandboxTemplateRef": {"name": "python"}}));
+    let state = json!({"spec": {"volumeClaimTemplates": 7}}).to_string();
+    forged.annotations_mut().insert(annotations::v1beta1_state::CLAIM.to_owned(), state);
+    let refusal = namespace.api::<v1alpha1::SandboxClaim>().create(&PostParams::default(), &forged).await;
+    let refusal = refusal.unwrap_err().to_string();
+    assert!(refusal.contains("v1beta1-sandboxclaim-state does not hold the saved state"), "{refusal}");
+    namespace.finish().await;
+    Ok(())
+}
+
+/// Otherwise one object would hide all of its kind from clients of the old version.
+#[tokio::test]
+async fn a_spoilt_annotation_hides_nothing() -> Result<()> {
     let (_, namespace) = place().await?;
     let mut stored: v1beta1::SandboxClaim = object(json!({"warmPoolRef": {"name": "pool-a"}}));
     stored.annotations_mut().insert(annotations::v1alpha1_state::CLAIM.to_owned(), "{".to_owned());
-    let new = namespace.api::<v1beta1::SandboxClaim>();
-    new.create(&PostParams::default(), &stored).await?;
-    let refusal = namespace.api::<v1alpha1::SandboxClaim>().get("demo").await.unwrap_err().to_string();
-    assert!(refusal.contains("api.agents.x-k8s.io/v1alpha1-sandboxclaim-state does not hold"), "{refusal}");
-    edit(&new, json!({"metadata": {"annotations": {annotations::v1alpha1_state::CLAIM: null}}})).await?;
-    namespace.api::<v1alpha1::SandboxClaim>().get("demo").await?;
-    // Left in place, the spoilt object would fail every list of the kind in the old version.
+    namespace.api::<v1beta1::SandboxClaim>().create(&PostParams::default(), &stored).await?;
+    let listed = namespace.api::<v1alpha1::SandboxClaim>().list(&ListParams::default()).await?;
+    assert_eq!(listed.items[0].spec.warmpool, "pool-a");
+    namespace.finish().await;
+    Ok(())
+}
+
+/// More than the API server lets the annotations of a view hold.
+#[tokio::test]
+async fn a_claim_of_many_volumes_can_be_read_but_not_overwritten_in_the_old_version() -> Result<()> {
+    let (_, namespace) = place().await?;
+    let volume = |n: u32| json!({"metadata": {"name": format!("volume-{n}"), "labels": {"pad": "x".repeat(60)}}, "spec": {}});
+    let volumes: Vec<_> = (0..2500).map(volume).collect();
+    create::<v1beta1::SandboxClaim>(
+        &namespace,
+        json!({"warmPoolRef": {"name": "pool-a"}, "volumeClaimTemplates": volumes}),
+    )
+    .await?;
+    let old = namespace.api::<v1alpha1::SandboxClaim>();
+    old.list(&ListParams::default()).await?;
+    let refusal = edit(&old, json!({"metadata": {"labels": {"team": "a"}}})).await.unwrap_err().to_string();
+    assert!(refusal.contains("write the object as v1beta1"), "{refusal}");
     namespace.finish().await;
     Ok(())
 }
