@@ -1,6 +1,8 @@
 //! The file: a redb database of objects by key, and the revision they are at. A commit is whole or absent.
 
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,14 +64,10 @@ pub struct Disk {
 }
 
 impl Disk {
+    /// A file that only its owner can read: it holds Secrets.
     pub fn file(path: &Path) -> Result<Self, OpenError> {
         let path = path.to_owned();
-        Self::new(move || {
-            builder().create(&path).map_err(|source| match source {
-                DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(path.clone()),
-                source => OpenError::Unusable { path: path.clone(), source },
-            })
-        })
+        Self::new(move || open(&path))
     }
 
     /// A disk behind an interface, for tests that break it.
@@ -87,7 +85,7 @@ impl Disk {
     }
 
     pub(super) fn load(&self, history: usize) -> Result<Index, OpenError> {
-        let Some(database) = &self.database else { unreachable!("a new disk has its database") };
+        let database = self.database.as_ref().expect("a new disk has its database");
         let format = fact(database, FORMAT).map_err(OpenError::Unreadable)?;
         if format != CURRENT_FORMAT {
             return Err(OpenError::Format { found: format });
@@ -125,6 +123,26 @@ impl Disk {
         self.doubtful.clear();
         Ok(database)
     }
+}
+
+fn open(path: &Path) -> Result<Database, OpenError> {
+    let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
+    let file = create(path).map_err(|source| unusable(source.into()))?;
+    builder().create_file(file).map_err(|source| match source {
+        DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(path.to_owned()),
+        source => unusable(source),
+    })
+}
+
+/// A file is there after a power loss only if its folder was synced too.
+fn create(path: &Path) -> io::Result<File> {
+    let is_new = !path.exists();
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    if let Some(folder) = path.parent().filter(|_| is_new) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file)
 }
 
 fn builder() -> Builder {

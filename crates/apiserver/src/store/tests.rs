@@ -1,5 +1,6 @@
 //! The store on a real file.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -62,6 +63,24 @@ async fn only_one_can_have_the_file_open() {
     let _store = open(&folder);
     let refusal = Store::open(&folder.path().join("store")).err().unwrap();
     assert!(refusal.to_string().ends_with("is in use by another process"), "{refusal}");
+}
+
+#[tokio::test]
+async fn nobody_else_can_read_the_file() {
+    let folder = TempDir::new().unwrap();
+    let _store = open(&folder);
+    let mode = std::fs::metadata(folder.path().join("store")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn what_is_no_store_is_refused_and_left_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("store");
+    std::fs::write(&path, "precious notes".repeat(1000)).unwrap();
+    let refusal = Store::open(&path).err().unwrap();
+    assert!(refusal.to_string().starts_with("cannot open "), "{refusal}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious notes".repeat(1000));
 }
 
 #[tokio::test]
