@@ -13,6 +13,9 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
+/// Who schedules the Pods here. The cluster may have a real scheduler, which would have its say about Pods of its own.
+const SCHEDULER: &str = "fake-scheduler";
+
 /// A namespace, its Pods, and a kubelet that cares for them alone.
 struct Stage {
     cluster: Cluster,
@@ -29,7 +32,7 @@ impl Stage {
     async fn with(settings: impl FnOnce(Builder) -> Builder) -> Result<Self> {
         let cluster = Cluster::connect().await?;
         let namespace = cluster.namespace().await?;
-        let kubelet = FakeKubelet::builder(cluster.client()).namespace(namespace.name());
+        let kubelet = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
         let kubelet = settings(kubelet).spawn().await?;
         Ok(Self { pods: namespace.api(), cluster, namespace, kubelet })
     }
@@ -37,7 +40,11 @@ impl Stage {
     async fn create(&self, name: &str, change: Value) -> Result<Pod> {
         let mut pod = json!({
             "metadata": { "name": name },
-            "spec": { "containers": [{ "name": "main", "image": "demo:1" }], "automountServiceAccountToken": false },
+            "spec": {
+                "containers": [{ "name": "main", "image": "demo:1" }],
+                "automountServiceAccountToken": false,
+                "schedulerName": SCHEDULER,
+            },
         });
         merge(&mut pod, change);
         Ok(self.pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?)
@@ -157,12 +164,8 @@ async fn a_pod_told_never_to_be_ready_runs_unready() -> Result<()> {
 
 #[tokio::test]
 async fn an_unschedulable_pod_says_so_and_is_bound_once_it_no_longer_is() -> Result<()> {
-    // By a scheduler of its own: the real one would refuse the Pod too, in other words.
-    let stage = Stage::with(|kubelet| kubelet.scheduler("fake-scheduler")).await?;
-    let annotations = json!({ "fake-kubelet.test/outcome": "unschedulable" });
-    let change =
-        json!({ "metadata": { "annotations": annotations }, "spec": { "schedulerName": "fake-scheduler" } });
-    stage.create("demo", change).await?;
+    let stage = Stage::set().await?;
+    stage.scripted("demo", &[("outcome", "unschedulable")]).await?;
     let refused = |pod: &Pod| {
         condition(pod, "PodScheduled").is_some_and(|condition| {
             condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable")
@@ -280,7 +283,8 @@ async fn a_new_kubelet_of_the_same_node_takes_over_where_the_old_one_ended() -> 
     let old = stage.wait("old", "ready", ready).await?;
     stage.kubelet.shutdown().await;
 
-    let again = FakeKubelet::builder(stage.cluster.client()).namespace(stage.namespace.name());
+    let again =
+        FakeKubelet::builder(stage.cluster.client()).namespace(stage.namespace.name()).scheduler(SCHEDULER);
     let stage = Stage { kubelet: again.spawn().await?, ..stage };
     stage.create("new", json!({})).await?;
     let new = stage.wait("new", "ready", ready).await?;
@@ -307,7 +311,7 @@ async fn kubectl_sees_what_the_kubelet_did() -> Result<()> {
     let stage = Stage::set().await?;
     let manifest = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "demo" },
-        "spec": { "containers": [{ "name": "main", "image": "demo:1" }] },
+        "spec": { "containers": [{ "name": "main", "image": "demo:1" }], "schedulerName": SCHEDULER },
     });
     let namespace = ["--namespace", stage.namespace.name()];
     let apply = [&["apply", "-f", "-"], &namespace[..]].concat();
