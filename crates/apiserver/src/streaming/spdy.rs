@@ -6,8 +6,13 @@ mod dictionary;
 mod encoder;
 mod frame;
 mod headers;
+mod session;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use frame::{Error, Frame, Reset, StreamId};
 pub use headers::Headers;
+pub(super) use session::{Offer, Session};
+
+/// A stream that a client opened.
+pub(super) type Stream = super::multiplex::Stream<StreamId>;

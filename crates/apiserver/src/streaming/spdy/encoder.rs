@@ -68,7 +68,9 @@ fn fin_flag(fin: bool) -> u8 {
 
 fn numbers(kind: u16, numbers: &[u32], output: &mut BytesMut) -> Result<(), Error> {
     control(kind, 0, numbers.len() * 4, output)?;
-    numbers.iter().for_each(|number| output.put_u32(*number));
+    for number in numbers {
+        output.put_u32(*number);
+    }
     Ok(())
 }
 

@@ -9,7 +9,9 @@ use super::*;
 fn encoded(frames: &[Frame]) -> BytesMut {
     let mut encoder = Encoder::new().unwrap();
     let mut output = BytesMut::new();
-    frames.iter().for_each(|frame| encoder.encode(frame, &mut output).unwrap());
+    for frame in frames {
+        encoder.encode(frame, &mut output).unwrap();
+    }
     output
 }
 
