@@ -128,7 +128,7 @@ fn pinned_version(module_file: &str, path: &str) -> Result<String> {
         .with_context(|| format!("go.mod pins no {path}"))
 }
 
-fn fingerprint(parts: &[&str]) -> String {
+pub(super) fn fingerprint(parts: &[&str]) -> String {
     let digest = Sha256::digest(parts.join("\0"));
     digest.iter().take(6).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
