@@ -13,7 +13,9 @@ def main(server, pod, port):
     configuration = client.Configuration(host=server)
     api = client.CoreV1Api(client.ApiClient(configuration))
     run(api, pod)
-    converse(api, pod)
+    converse(api, pod, "cat; exit 7")
+    api.api_client.set_default_header("sec-websocket-protocol", "v4.channel.k8s.io")
+    converse(api, pod, "read first; echo $first; read second; exit 7")
     forward(api, pod, port)
 
 
@@ -25,13 +27,13 @@ def run(api, pod):
     print("ran", sorted(output.split()))
 
 
-def converse(api, pod):
-    """Writes to a process, closes its input where the protocol can, and reads its exit code."""
+def converse(api, pod, command):
+    """Talks to a process, closes its input where the protocol can, and reads its exit code."""
     session = stream(
         api.connect_get_namespaced_pod_exec,
         pod,
         "default",
-        command=["sh", "-c", "cat; exit 7"],
+        command=["sh", "-c", command],
         stdin=True,
         stdout=True,
         stderr=True,
@@ -39,6 +41,7 @@ def converse(api, pod):
     )
     session.write_stdin("hello\n")
     print("read", session.readline_stdout(timeout=30), "over", session.subprotocol)
+    session.write_stdin("bye\n")
     session.close_channel(0)
     session.run_forever(timeout=30)
     print("exit", session.returncode)

@@ -79,15 +79,24 @@ async fn converse(
     finish: CancellationToken,
     lost: CancellationToken,
 ) {
-    let broken = tokio::select! {
-        () = reader.run() => false,
-        wrote = writer.run(&finish) => wrote.is_err(),
+    let ended = tokio::select! {
+        () = reader.run() => Ok(End::ClientLeft),
+        parted = writer.run(&finish) => parted.map(|()| End::Finished),
     };
     reader.inboxes.iter().for_each(|inbox| inbox.lose());
     lost.cancel();
-    if finish.is_cancelled() && !broken {
-        let _ = timeout(LINGER, reader.discard()).await;
+    match ended {
+        // A client that says good-bye waits for an answer, which reading has prepared.
+        Ok(End::ClientLeft) => drop(timeout(LINGER, writer.sink.flush()).await),
+        Ok(End::Finished) => drop(timeout(LINGER, reader.discard()).await),
+        Err(error) => tracing::debug!(%error, "a WebSocket broke off"),
     }
+}
+
+/// How a session came to its end.
+enum End {
+    ClientLeft,
+    Finished,
 }
 
 struct Reader {

@@ -39,7 +39,12 @@ impl AsyncRead for Tunnel {
     ) -> Poll<Result<()>> {
         while self.unread.is_empty() {
             match ready!(Pin::new(&mut self.socket).poll_next(context)) {
-                None | Some(Ok(Message::Close(_))) => return Poll::Ready(Ok(())),
+                None => return Poll::Ready(Ok(())),
+                Some(Ok(Message::Close(_))) => {
+                    // The answer is ready; shutting down sends it.
+                    self.closing = true;
+                    return Poll::Ready(Ok(()));
+                }
                 Some(Ok(Message::Binary(bytes))) => self.unread = bytes,
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Text(_))) => return Poll::Ready(Err(ErrorKind::InvalidData.into())),

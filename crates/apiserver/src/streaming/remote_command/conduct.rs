@@ -41,12 +41,16 @@ async fn carry(process: Process, ends: &mut Ends) -> Outcome {
 type ClientInput = Option<Box<dyn AsyncRead + Send + Unpin>>;
 type ClientOutput = Option<Box<dyn tokio::io::AsyncWrite + Send + Unpin>>;
 
-/// A client that breaks off leaves the input open: the process learns that it is gone when it is dropped.
+/// Input that breaks off must not look like its end, or a process would take half a file for a whole one. So it stays
+/// open until the process is dropped.
 async fn feed(from: ClientInput, to: Option<Input>) {
     let (Some(mut from), Some(mut to)) = (from, to) else { return };
     match copy(&mut from, &mut to).await {
         Ok(_) => drop(to.shutdown().await),
-        Err(error) => tracing::debug!(%error, "the input of a command broke off"),
+        Err(error) => {
+            tracing::debug!(%error, "the input of a command broke off");
+            std::future::pending().await
+        }
     }
 }
 

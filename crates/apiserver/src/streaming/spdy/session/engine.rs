@@ -78,7 +78,10 @@ impl<C: AsyncRead + AsyncWrite> Engine<C> {
         let ended = engine.work(&finish).await;
         engine.streams.lose();
         match ended {
-            Ok(End::PeerLeft) => Ok(()),
+            Ok(End::PeerLeft) => {
+                let _ = timeout(LINGER, engine.writer.shutdown()).await;
+                Ok(())
+            }
             Ok(End::Finished) => engine.part(GOOD_BYE).await,
             Err(error @ Error::Frame(_)) => engine.part(PROTOCOL_ERROR).await.and(Err(error)),
             Err(error) => Err(error),
