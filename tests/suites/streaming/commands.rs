@@ -95,3 +95,20 @@ async fn stopping_ends_the_sessions_that_are_open() {
     server.stop().await;
     assert!(!child.wait().await.unwrap().success());
 }
+
+/// A process that took the end of a broken connection for the end of its input would act on half of it.
+#[tokio::test]
+async fn a_client_that_dies_does_not_complete_its_input() {
+    let server = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let marker = folder.path().join("whole");
+    for kubectl in kubectl::all(&server) {
+        let script = format!("cat; touch {}", marker.display());
+        let mut child = kubectl.start(&["exec", "-i", "demo", "--", "sh", "-c", &script]);
+        child.stdin.as_mut().unwrap().write_all(b"x").await.unwrap();
+        assert_eq!(child.stdout.as_mut().unwrap().read_u8().await.unwrap(), b'x');
+        child.kill().await.unwrap();
+    }
+    server.idle().await;
+    assert!(!marker.exists());
+}

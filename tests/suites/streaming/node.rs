@@ -13,20 +13,23 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex,
 use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::sync::{Notify, watch};
+use tokio_util::task::TaskTracker;
 
 pub(crate) struct LocalNode {
+    /// Holds a token for each process that somebody still holds.
+    pub(crate) processes: TaskTracker,
     /// Lets a followed log go on.
     pub(crate) more_log: Arc<Notify>,
 }
 
 impl PodStreams for LocalNode {
     async fn exec(&self, _: &Container, command: &[String], wanted: Wanted) -> Result<Process, Error> {
-        if wanted.terminal { Ok(terminal()) } else { start(command, wanted) }
+        if wanted.terminal { Ok(terminal()) } else { self.start(command, wanted) }
     }
 
     /// The main process repeats what it is told.
     async fn attach(&self, _: &Container, wanted: Wanted) -> Result<Process, Error> {
-        start(&["cat".to_owned()], wanted)
+        self.start(&["cat".to_owned()], wanted)
     }
 
     async fn port_forward(&self, _: &Pod, port: u16) -> Result<Box<dyn Connection>, Error> {
@@ -51,27 +54,31 @@ impl PodStreams for LocalNode {
     }
 }
 
-fn start(command: &[String], wanted: Wanted) -> Result<Process, Error> {
-    let pipe = |wanted| if wanted { Stdio::piped() } else { Stdio::null() };
-    let (program, arguments) = command.split_first().expect("a command has a first word");
-    let child = Command::new(program)
-        .args(arguments)
-        .stdin(pipe(wanted.stdin))
-        .stdout(pipe(wanted.stdout))
-        .stderr(pipe(wanted.stderr))
-        .kill_on_drop(true)
-        .spawn();
-    let mut child = child.map_err(|error| Error::Failed(format!("{program}: {error}")))?;
-    Ok(Process {
-        stdin: child.stdin.take().map(|it| Box::new(it) as _),
-        stdout: child.stdout.take().map(|it| Box::new(it) as _),
-        stderr: child.stderr.take().map(|it| Box::new(it) as _),
-        size: None,
-        exit: Box::pin(async move {
-            let status = child.wait().await.map_err(|error| Error::Failed(error.to_string()))?;
-            Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(137))
-        }),
-    })
+impl LocalNode {
+    fn start(&self, command: &[String], wanted: Wanted) -> Result<Process, Error> {
+        let pipe = |wanted| if wanted { Stdio::piped() } else { Stdio::null() };
+        let (program, arguments) = command.split_first().expect("a command has a first word");
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(pipe(wanted.stdin))
+            .stdout(pipe(wanted.stdout))
+            .stderr(pipe(wanted.stderr))
+            .kill_on_drop(true)
+            .spawn();
+        let mut child = child.map_err(|error| Error::Failed(format!("{program}: {error}")))?;
+        let token = self.processes.token();
+        Ok(Process {
+            stdin: child.stdin.take().map(|it| Box::new(it) as _),
+            stdout: child.stdout.take().map(|it| Box::new(it) as _),
+            stderr: child.stderr.take().map(|it| Box::new(it) as _),
+            size: None,
+            exit: Box::pin(async move {
+                let _token = token;
+                let status = child.wait().await.map_err(|error| Error::Failed(error.to_string()))?;
+                Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(137))
+            }),
+        })
+    }
 }
 
 /// Says the size of its window whenever it changes, repeats lines, and exits with the code it is told.

@@ -1,6 +1,7 @@
 //! The smallest API server that clients of streams accept: discovery of Pods, one Pod, and its streams.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use asb_apiserver::streaming::{Pod, Streaming};
 use axum::extract::{Path, Request, State};
@@ -11,12 +12,15 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use crate::node::LocalNode;
 
 pub(crate) struct Server {
     pub(crate) address: String,
     pub(crate) more_log: Arc<Notify>,
+    processes: TaskTracker,
     shared: Arc<Shared>,
     task: AbortHandle,
 }
@@ -36,7 +40,9 @@ impl Drop for Server {
 impl Server {
     pub(crate) async fn start() -> Self {
         let more_log = Arc::new(Notify::new());
-        let streaming = Streaming::new(LocalNode { more_log: Arc::clone(&more_log) });
+        let processes = TaskTracker::new();
+        let node = LocalNode { more_log: Arc::clone(&more_log), processes: processes.clone() };
+        let streaming = Streaming::new(node);
         let shared = Arc::new(Shared { streaming, asked: Mutex::default() });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -44,12 +50,18 @@ impl Server {
         let task =
             tokio::spawn(async move { axum::serve(listener, router).await.expect("serving never ends") })
                 .abort_handle();
-        Self { address, more_log, shared, task }
+        Self { address, more_log, processes, shared, task }
     }
 
     /// How streams were asked for since the last time.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.asked.lock().expect("no test panics while it holds this"))
+    }
+
+    /// Waits until nobody holds a process any more.
+    pub(crate) async fn idle(&self) {
+        self.processes.close();
+        timeout(Duration::from_mins(1), self.processes.wait()).await.expect("clients leave in time");
     }
 
     pub(crate) async fn stop(self) {

@@ -49,7 +49,7 @@ async fn feed(from: ClientInput, to: Option<Input>) {
         Ok(_) => drop(to.shutdown().await),
         Err(error) => {
             tracing::debug!(%error, "the input of a command broke off");
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
