@@ -14,7 +14,7 @@ use tokio::process::Child;
 pub use self::kubectl::{Kubectl, Output};
 pub use self::namespace::Namespace;
 
-const KUBECONFIG: [&str; 2] = ["ASB_TEST_KUBECONFIG", "KUBECONFIG"];
+const KUBECONFIG: &str = "ASB_TEST_KUBECONFIG";
 const KUBECTL: &str = "ASB_TEST_KUBECTL";
 
 /// A running Kubernetes, reached as its administrator.
@@ -46,10 +46,10 @@ pub enum Error {
 }
 
 impl Cluster {
-    /// The cluster named by `ASB_TEST_KUBECONFIG` or else `KUBECONFIG`; never the one in the home folder, which
-    /// is likelier to be somebody's production than a place for tests.
+    /// The cluster named by `ASB_TEST_KUBECONFIG`, and no other: what `KUBECONFIG` or the home folder names is likelier
+    /// to be somebody's production than a place for tests.
     pub async fn connect() -> Result<Self, Error> {
-        let kubeconfig = KUBECONFIG.into_iter().find_map(set).ok_or(Error::NoCluster)?;
+        let kubeconfig = set(KUBECONFIG).ok_or(Error::NoCluster)?;
         let client = client(&kubeconfig).await?;
         let program = set(KUBECTL).unwrap_or_else(|| "kubectl".into());
         Ok(Self { client, kubectl: Kubectl::new(program, kubeconfig) })

@@ -8,7 +8,7 @@ use asb_types::conversion::review;
 use asb_types::{crd, v1alpha1, v1beta1};
 use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +17,7 @@ use tokio::runtime;
 use tokio::sync::{OnceCell, oneshot};
 
 use crate::cluster::{Cluster, Namespace};
+use crate::objects::{create, pod_template};
 use crate::wait;
 use crate::webhook::Webhook;
 
@@ -69,7 +70,7 @@ pub fn answer(request: Value) -> Value {
 /// API servers take a changed definition up at their own pace, each definition by itself.
 async fn in_effect(cluster: &Cluster) -> Result<()> {
     let namespace = cluster.namespace().await?;
-    let pod = json!({"podTemplate": {"spec": {"containers": [{"name": "main"}]}}});
+    let pod = json!({"podTemplate": pod_template()});
     readable::<v1beta1::Sandbox, v1alpha1::Sandbox>(&namespace, &pod).await?;
     readable::<v1beta1::SandboxTemplate, v1alpha1::SandboxTemplate>(&namespace, &pod).await?;
     let pool = json!({"sandboxTemplateRef": {"name": "probe"}});
@@ -86,14 +87,10 @@ where
     Written: wait::Object + Resource<Scope = k8s_openapi::NamespaceResourceScope>,
     Read: wait::Object + Resource<Scope = k8s_openapi::NamespaceResourceScope> + DeserializeOwned + Serialize,
 {
-    let (api_version, kind) = (Written::api_version(&()), Written::kind(&()));
-    let object =
-        json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "probe"}, "spec": spec});
-    let written: Written = serde_json::from_value(object)?;
-    namespace.api::<Written>().create(&PostParams::default(), &written).await?;
+    let written: Written = create(namespace, "probe", spec.clone()).await?;
     let api = namespace.api::<Read>();
     let name = written.name_any();
-    let what = format!("{kind} to be converted");
+    let what = format!("{} to be converted", Read::kind(&()));
     wait::until(wait::DEADLINE, &what, || async { api.get(&name).await.ok() }).await?;
     Ok(())
 }

@@ -4,6 +4,7 @@
 pub mod cluster;
 pub mod conversion;
 pub mod kubelet;
+pub mod objects;
 mod program;
 pub mod wait;
 pub mod webhook;

@@ -157,8 +157,12 @@ async fn a_pod_told_never_to_be_ready_runs_unready() -> Result<()> {
 
 #[tokio::test]
 async fn an_unschedulable_pod_says_so_and_is_bound_once_it_no_longer_is() -> Result<()> {
-    let stage = Stage::set().await?;
-    stage.scripted("demo", &[("outcome", "unschedulable")]).await?;
+    // By a scheduler of its own: the real one would refuse the Pod too, in other words.
+    let stage = Stage::with(|kubelet| kubelet.scheduler("fake-scheduler")).await?;
+    let annotations = json!({ "fake-kubelet.test/outcome": "unschedulable" });
+    let change =
+        json!({ "metadata": { "annotations": annotations }, "spec": { "schedulerName": "fake-scheduler" } });
+    stage.create("demo", change).await?;
     let refused = |pod: &Pod| {
         condition(pod, "PodScheduled").is_some_and(|condition| {
             condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable")
@@ -202,7 +206,7 @@ async fn a_pod_of_another_scheduler_is_left_alone() -> Result<()> {
 async fn deletion_takes_as_long_as_the_script_says_and_the_grace_allows() -> Result<()> {
     let stage = Stage::set().await?;
     stage.scripted("slow", &[("terminate-after", "1h")]).await?;
-    stage.wait("slow", "ready", ready).await?;
+    let slow = stage.wait("slow", "ready", ready).await?;
     stage.create("quick", json!({})).await?;
     let quick = stage.wait("quick", "ready", ready).await?;
 
@@ -210,7 +214,6 @@ async fn deletion_takes_as_long_as_the_script_says_and_the_grace_allows() -> Res
     stage.pods.delete("slow", &DeleteParams::default().grace_period(1)).await?;
     stage.pods.delete("quick", &DeleteParams::default()).await?;
     wait::for_gone(&stage.pods, &quick).await?;
-    let slow = stage.wait("slow", "in deletion", |pod| pod.metadata.deletion_timestamp.is_some()).await?;
     wait::for_gone(&stage.pods, &slow).await?;
     assert!(deleted.elapsed() >= Duration::from_secs(1));
     stage.finish().await

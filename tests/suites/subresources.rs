@@ -1,34 +1,14 @@
 //! Status, scale and what `kubectl get` shows, on a real API server.
 
 use asb_tests::conversion::serve_conversion;
+use asb_tests::objects::{create, pod_template};
 use asb_tests::{Cluster, Namespace};
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
-use k8s_openapi::NamespaceResourceScope;
-use kube::Resource;
-use kube::api::{Patch, PatchParams, PostParams};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-fn object<K: Resource<DynamicType = ()> + DeserializeOwned>(name: &str, spec: Value) -> K {
-    let (api_version, kind) = (K::api_version(&()), K::kind(&()));
-    let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
-    serde_json::from_value(object).expect("a well-formed object")
-}
-
 fn pod() -> Value {
-    json!({"podTemplate": {"spec": {"containers": [{"name": "main"}]}}})
-}
-
-async fn create<K>(namespace: &Namespace, name: &str, spec: Value) -> kube::Result<K>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Serialize
-        + DeserializeOwned
-        + Clone
-        + std::fmt::Debug,
-{
-    namespace.api::<K>().create(&PostParams::default(), &object(name, spec)).await
+    json!({"podTemplate": pod_template()})
 }
 
 fn ready(status: &str, reason: &str) -> Value {

@@ -15,30 +15,35 @@ const VERSION: &str = "0.20.2";
 /// has them already it asks nobody, and a fresh clone may still fetch them.
 const SETTLED: &[&str] = &["--locked", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"];
 
-/// Known vulnerabilities change every day, so they are asked for where the database can be reached.
+/// Known vulnerabilities change every day and are no property of a commit, so they are looked up on request.
 const FETCH: &[&str] = &["fetch", "db"];
 const ADVISORIES: &[&str] = &["--locked", "check", "--disable-fetch", "advisories"];
 
-pub(crate) fn run() -> Result<()> {
-    let program = program()?;
-    terminal::step("licences, sources and bans", || judged(&program, SETTLED))?;
-    if let Some(obstacle) = obstacle(&program)? {
-        terminal::note(&format!("known vulnerabilities were not looked up: {obstacle}"));
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Also look for known vulnerabilities, in a database that is fetched from outside the package registries
+    #[arg(long)]
+    advisories: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    settled()?;
+    if !arguments.advisories {
         return Ok(());
     }
+    let program = program()?;
+    terminal::step("fetch the database of known vulnerabilities", || judged(&program, FETCH))?;
     terminal::step("known vulnerabilities", || judged(&program, ADVISORIES))
+}
+
+/// What holds for a commit on every day and every machine.
+pub(crate) fn settled() -> Result<()> {
+    let program = program()?;
+    terminal::step("licences, sources and bans", || judged(&program, SETTLED))
 }
 
 fn judged(program: &Path, arguments: &[&str]) -> Result<()> {
     ended_well(command(program).args(arguments))
-}
-
-/// What keeps the advisory database out of reach, in its last words.
-fn obstacle(program: &Path) -> Result<Option<String>> {
-    let output = command(program).args(FETCH).output().context("starting cargo-deny")?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    let reason = complaint.trim_end().lines().last().unwrap_or("the advisory database cannot be reached");
-    Ok((!output.status.success()).then(|| reason.to_owned()))
 }
 
 fn command(program: &Path) -> Command {

@@ -4,11 +4,10 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
-use crate::{terminal, workspace};
+use crate::{command, terminal, workspace};
 
 macro_rules! definition {
     ($name:literal) => {
@@ -80,10 +79,7 @@ fn written(root: &Path, table: &[Generated]) -> Result<Vec<&'static str>> {
 /// What an example program of a crate prints: the crate knows the contents, and this program stays quick to build.
 fn example(package: &str, name: &str, argument: &str) -> Result<String> {
     let arguments = ["run", "--quiet", "--package", package, "--example", name, "--", argument];
-    let mut cargo = Command::new("cargo");
-    let output = cargo.args(arguments).current_dir(workspace::root()).output().context("starting cargo")?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
-    String::from_utf8(output.stdout).context("reading what it printed")
+    command::output(&workspace::root(), "cargo", &arguments)
 }
 
 fn fresh(generated: &Generated) -> Result<String> {

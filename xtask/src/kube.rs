@@ -24,7 +24,7 @@ mod supervise;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 
 pub(crate) use census::Process;
@@ -80,7 +80,7 @@ enum Action {
         #[arg(long, default_value = DEFAULT_NAME)]
         name: String,
     },
-    /// Run a command with KUBECONFIG set to a cluster that exists only while it runs.
+    /// Run a command with KUBECONFIG set to a cluster that exists only while it runs; without --name, one of its own.
     Run {
         #[command(flatten)]
         options: Options,
@@ -114,11 +114,11 @@ pub(crate) const DEFAULT_NAME: &str = "main";
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     match arguments.action {
         Action::Up(options) => up(&options).map(|cluster| terminal::note(&cluster.usage())),
-        Action::Down { all: true, .. } => place::names()?.iter().try_for_each(|name| down(name)),
+        Action::Down { all: true, .. } => down_all(),
         Action::Down { name, .. } => down(&name),
         Action::Status { name, output } => report::status(name.as_deref(), output),
         Action::Load { archive, name } => load(&name, &archive),
-        Action::Run { options, command } => run_within(&options, &command),
+        Action::Run { options, command } => run_within(options, &command),
         Action::Env { name, output } => report::environment(&name, output),
         Action::Supervise { directory } => supervise::supervise(&directory),
         Action::Keep { name } => keeper::keep(&name),
@@ -131,21 +131,40 @@ pub(crate) fn processes(name: &str) -> Result<Vec<Process>> {
 }
 
 fn load(name: &str, archive: &Path) -> Result<()> {
-    let cluster = Description::load(&place::directory(name)?)?;
+    let directory = place::directory(name)?;
+    ensure!(
+        directory.exists(),
+        "there is no cluster {name}; start it with `cargo xtask kube up --node --name {name}`"
+    );
+    let cluster = Description::load(&directory)?;
     ensure!(cluster.has_node(), "cluster {name} has no node; start it with --node");
     node::images::import(&cluster, archive)
 }
 
-fn run_within(options: &Options, command: &[String]) -> Result<()> {
-    let cluster = borrow(options)?;
+fn run_within(mut options: Options, command: &[String]) -> Result<()> {
+    if options.name == DEFAULT_NAME {
+        options.name = format!("run-{}", std::process::id());
+    }
+    let cluster = borrow(&options)?;
     let (program, arguments) = command.split_first().context("no command given")?;
     let status = Command::new(program)
         .args(arguments)
         .envs(cluster.environment())
         .status()
         .with_context(|| format!("run {program}"))?;
-    ensure!(status.success(), "{program} failed ({status})");
-    Ok(())
+    drop(cluster);
+    match status.code() {
+        Some(0) => Ok(()),
+        // The command said why; its exit code is ours.
+        Some(code) => std::process::exit(code),
+        None => bail!("{program} failed ({status})"),
+    }
+}
+
+/// Every one of them, also after one that could not be removed.
+fn down_all() -> Result<()> {
+    let removals: Vec<_> = place::names()?.iter().map(|name| down(name)).collect();
+    removals.into_iter().collect()
 }
 
 fn down(name: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 //! Each subcommand lives in the module of its name; this file only names them.
 
 mod bench;
+mod command;
 mod deny;
 mod generate;
 mod kube;
@@ -28,7 +29,7 @@ struct Arguments {
 enum Command {
     Bench(bench::Arguments),
     /// Checks the licences, sources and versions of everything we depend on.
-    Deny,
+    Deny(deny::Arguments),
     /// Writes the files that are generated from the code.
     Generate(generate::Arguments),
     Kube(kube::Arguments),
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Bench(arguments) => bench::run(&arguments),
-        Command::Deny => deny::run(),
+        Command::Deny(arguments) => deny::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Kube(arguments) => kube::run(arguments),
         Command::Test(arguments) => test::run(&arguments),

@@ -12,7 +12,8 @@ use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
 
 use crate::{terminal, workspace};
 
@@ -23,6 +24,9 @@ pub(crate) type Programs = BTreeMap<String, PathBuf>;
 /// otherwise.
 pub(crate) fn obtain(names: &[&str]) -> Result<Programs> {
     let assets = env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+    if let Some(missing) = assets.as_ref().filter(|folder| !folder.is_dir()) {
+        bail!("KUBEBUILDER_ASSETS names {}, which is no folder", missing.display());
+    }
     let mut programs = assets.as_deref().map_or_else(Programs::new, |folder| given(folder, names));
     let missing: Vec<&str> = names.iter().filter(|name| !programs.contains_key(**name)).copied().collect();
     programs.extend(go::obtain(&missing)?);
@@ -47,6 +51,12 @@ pub(crate) fn lock(name: &str) -> Result<File> {
     Ok(file)
 }
 
+/// A short name for exactly these texts.
+fn fingerprint(parts: &[&str]) -> String {
+    let digest = Sha256::digest(parts.join("\0"));
+    digest.iter().take(6).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
 fn given(folder: &Path, names: &[&str]) -> Programs {
     let found: Programs = names
         .iter()
@@ -61,6 +71,11 @@ fn given(folder: &Path, names: &[&str]) -> Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_pin_is_another_folder() {
+        assert_ne!(fingerprint(&["a", "b"]), fingerprint(&["ab", ""]));
+    }
 
     #[test]
     fn a_given_folder_offers_only_what_is_in_it() {

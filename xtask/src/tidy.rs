@@ -2,7 +2,6 @@
 //! text or metadata to findings; this one gathers what they read and says everything at once.
 
 mod attributes;
-mod command;
 mod documents;
 mod finding;
 mod layering;
@@ -22,7 +21,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{generate, terminal, workspace};
+use crate::{command, generate, terminal, workspace};
 use finding::Finding;
 use layering::Metadata;
 use rust::Rust;

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
-use crate::{terminal, workspace};
+use crate::{command, terminal, workspace};
 
 const TARGET: &str = "crates/types/kubernetes/definitions.json";
 const DOCUMENTS: [&str; 2] = ["api__v1_openapi.json", "apis__networking.k8s.io__v1_openapi.json"];
@@ -34,18 +33,9 @@ pub(crate) fn run() -> Result<()> {
 
 /// The folder of the pinned Kubernetes module, downloaded if need be.
 fn module() -> Result<PathBuf> {
-    let mut go = Command::new("go");
-    go.args(["mod", "download", "-json", "k8s.io/kubernetes"]);
     let folder = workspace::root().join("xtask/parts/kubernetes");
-    let output =
-        go.current_dir(folder).output().context("starting go, which fetches the Kubernetes module")?;
-    ensure!(
-        output.status.success(),
-        "go mod download: {}",
-        String::from_utf8_lossy(&output.stderr).trim_end()
-    );
-    let answer: Value =
-        serde_json::from_slice(&output.stdout).context("reading what go says of the module")?;
+    let said = command::output(&folder, "go", &["mod", "download", "-json", "k8s.io/kubernetes"])?;
+    let answer: Value = serde_json::from_str(&said).context("reading what go says of the module")?;
     Ok(answer["Dir"].as_str().context("go did not say where the module is")?.into())
 }
 

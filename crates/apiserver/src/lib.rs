@@ -1,4 +1,5 @@
-//! The embedded Kubernetes API. Today: its streaming transports. What runs in Pods is the node's business, reached
-//! through a trait.
+//! The embedded Kubernetes API: generic over kinds, driven by schemas, kept in one file.
+//! Knows nothing of operators or nodes; those talk to it as they talk to any API server.
 
+pub mod store;
 pub mod streaming;

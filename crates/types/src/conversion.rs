@@ -1,8 +1,8 @@
 //! Conversion between v1alpha1 and v1beta1, without loss in either direction.
 //!
 //! It works on JSON, so that fields it need not know pass through untouched. What one version has no field for
-//! travels in an annotation on the other version's view, and only where it could not be derived. Defaults are
-//! written out, because the API server fills them in only for the version it reads.
+//! travels in an annotation on the other version's view, and only where it could not be derived. What is absent stays
+//! absent: the API server fills in defaults before it asks.
 
 mod object;
 mod review;
@@ -10,6 +10,7 @@ mod sandbox;
 mod sandbox_claim;
 mod sandbox_template;
 mod sandbox_warm_pool;
+mod state;
 
 use serde_json::Value;
 use thiserror::Error;
@@ -38,6 +39,8 @@ pub enum ConversionError {
     UnknownVersion(String),
     #[error("annotation {key} does not hold the saved state it should")]
     State { key: &'static str, source: serde_json::Error },
+    #[error("{field} does not fit this version's view of the object; write the object as v1beta1")]
+    Omitted { field: String },
     #[error("annotation {key} is {value:?}; it must be Disallowed, Allowed or Overrides")]
     Policy { key: &'static str, value: String },
 }
@@ -47,7 +50,8 @@ struct Conversion {
     group: &'static str,
     kind: &'static str,
     to_v1beta1: fn(&mut Object) -> Result<(), ConversionError>,
-    to_v1alpha1: fn(&mut Object) -> Result<(), ConversionError>,
+    /// Cannot fail: one object that could not be shown in v1alpha1 would fail every list of its kind.
+    to_v1alpha1: fn(&mut Object),
 }
 
 const CONVERSIONS: [Conversion; 4] = [
@@ -84,7 +88,7 @@ pub fn convert(object: Value, to: Version) -> Result<Value, ConversionError> {
         return Ok(object.into());
     }
     match to {
-        Version::V1alpha1 => (conversion.to_v1alpha1)(&mut object)?,
+        Version::V1alpha1 => (conversion.to_v1alpha1)(&mut object),
         Version::V1beta1 => (conversion.to_v1beta1)(&mut object)?,
     }
     object.set_api_version(format!("{}/{}", conversion.group, to.name()));

@@ -9,6 +9,7 @@ pub mod blueprint;
 pub mod conditions;
 pub mod conversion;
 pub mod crd;
+pub mod deadline;
 pub mod env;
 pub mod hash;
 pub mod labels;
@@ -17,6 +18,9 @@ pub mod names;
 pub mod network;
 pub mod v1alpha1;
 pub mod v1beta1;
+
+#[cfg(test)]
+mod constants;
 
 /// Group of the Sandbox kind, and prefix of every label and annotation that belongs to the system.
 pub const GROUP: &str = "agents.x-k8s.io";

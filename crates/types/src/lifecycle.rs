@@ -1,8 +1,9 @@
 //! When a Sandbox or a claim ends, and what is left of it.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::deadline::Deadline;
 
 /// What happens to a Sandbox at its `shutdownTime`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +33,7 @@ pub enum ClaimShutdownPolicy {
 pub struct ClaimLifecycle {
     /// The time at which the claim expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shutdown_time: Option<Time>,
+    pub shutdown_time: Option<Deadline>,
 
     /// How long the claim lives on after its Sandbox has finished. 0 means not at all; unset means until something
     /// else ends it.

@@ -1,6 +1,6 @@
 //! What a Pod finds around it: the API server, DNS, Services.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::PostParams;
@@ -43,7 +43,7 @@ async fn a_pod_resolves_the_api_server() -> Result<()> {
     let script = "nslookup kubernetes.default.svc.cluster.local | grep -A1 ^Name: | grep -o '[0-9.]*$' | tail -n 1; \
                   echo $KUBERNETES_SERVICE_HOST";
     let said = run(&cluster, &namespace, pod("resolver", BUSYBOX, script)).await?;
-    let (resolved, given) = said.split_once('\n').unwrap_or_default();
+    let (resolved, given) = said.split_once('\n').with_context(|| format!("no address in: {said}"))?;
     assert_eq!(resolved, given);
     namespace.finish().await;
     Ok(())

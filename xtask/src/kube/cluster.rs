@@ -46,12 +46,14 @@ impl Cluster {
         Self { name, kubeconfig, kubectl, cache, keeper: None }
     }
 
-    /// What a program needs in its environment to talk to this cluster and no other.
-    pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 3] {
+    /// What a program needs in its environment to talk to this cluster and no other; the last two are for the suites.
+    pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 5] {
         [
             ("KUBECONFIG", self.kubeconfig.clone()),
             ("KUBECACHEDIR", self.cache.clone()),
             ("ASB_KUBECTL", self.kubectl.clone()),
+            ("ASB_TEST_KUBECONFIG", self.kubeconfig.clone()),
+            ("ASB_TEST_KUBECTL", self.kubectl.clone()),
         ]
     }
 
@@ -164,12 +166,12 @@ fn start(options: &Options, parts: Parts) -> Result<Description> {
         node::images::make(&cluster)?;
         node::cgroups::create(&cluster)?;
     }
-    launch::launch(&cluster)?;
-    ready::control_plane(&cluster)?;
+    let mut supervisor = launch::launch(&cluster)?;
+    ready::control_plane(&cluster, &mut supervisor)?;
     Kubectl::of(&cluster)?.apply(include_str!("storage.yaml"))?;
     if options.node {
         node::addons::apply(&cluster)?;
-        ready::node(&cluster)?;
+        ready::node(&cluster, &mut supervisor)?;
     }
     Ok(cluster)
 }

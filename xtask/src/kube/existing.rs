@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::cluster::{Cluster, Options};
 use super::kubectl::Kubectl;
@@ -13,9 +13,12 @@ use crate::{parts, terminal, workspace};
 /// The kubeconfig to use, if one was asked for. KUBECONFIG alone does not ask: many shells have it set, some to
 /// production, and `kube env` sets it to the cluster that `up` may be about to start again.
 pub(crate) fn wanted(options: &Options) -> Result<Option<PathBuf>> {
-    let ours = env::var_os("ASB_KUBECONFIG").filter(|value| !value.is_empty());
+    let ours = env::var_os("ASB_KUBECONFIG").filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(missing) = ours.as_ref().filter(|path| !path.is_file()) {
+        bail!("ASB_KUBECONFIG names {}, which is no file", missing.display());
+    }
     if ours.is_some() || !options.use_existing {
-        return Ok(ours.map(PathBuf::from));
+        return Ok(ours);
     }
     let general = env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
     let path = general.context("--use-existing needs KUBECONFIG (or ASB_KUBECONFIG) to say which cluster")?;

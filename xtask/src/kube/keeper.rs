@@ -1,13 +1,13 @@
 //! Ties a cluster's life to a process: however that process ends (return, panic, Ctrl-C, SIGKILL), the cluster goes.
 //! A helper outside the terminal's reach waits for its standard input to close, which the kernel does in every case.
 
-use std::env;
 use std::io::{self, Read};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anyhow::{Context, Result};
 
 use super::remove;
+use crate::workspace;
 
 /// While this lives, so does the cluster.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) fn of(name: &str) -> Result<Self> {
         let mut helper = Command::new("setsid")
-            .arg(env::current_exe().context("find this program")?)
+            .arg(workspace::this_program()?)
             .args(["kube", "keep", name])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -5,13 +5,14 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 
 use super::census;
 use super::description::Description;
 use super::node::cable;
+use crate::workspace;
 
 /// A process id, mount, network, host name and IPC namespace of its own. When the first process in it ends, the kernel
 /// ends all others, containers included, and drops the mounts and links.
@@ -21,14 +22,16 @@ const NAMESPACES: [&str; 8] =
 /// The first process must reap orphans, as a shell does.
 const FIRST: [&str; 5] = ["--ipc", "sh", "-c", "\"$@\" & wait $!", "sh"];
 
-pub(crate) fn launch(cluster: &Description) -> Result<()> {
+/// The supervisor goes on by itself; the handle is for asking whether it does.
+pub(crate) fn launch(cluster: &Description) -> Result<Child> {
     fs::create_dir_all(cluster.directory.join("logs")).context("create the logs' directory")?;
     fs::create_dir_all(cluster.directory.join("tmp")).context("create the cluster's /tmp")?;
-    supervisor(cluster)?.spawn().context("start the supervisor with setsid (package util-linux)")?;
+    let supervisor =
+        supervisor(cluster)?.spawn().context("start the supervisor with setsid (package util-linux)")?;
     if cluster.has_node() {
         cable::lay(cluster)?;
     }
-    Ok(())
+    Ok(supervisor)
 }
 
 fn supervisor(cluster: &Description) -> Result<Command> {
@@ -39,7 +42,7 @@ fn supervisor(cluster: &Description) -> Result<Command> {
         command.env("PATH", search_path(cluster, debian)?).env("LD_LIBRARY_PATH", libraries(debian)?);
     }
     command
-        .arg(env::current_exe().context("find this program")?)
+        .arg(workspace::this_program()?)
         .args(["kube", "supervise"])
         .arg(&cluster.directory)
         .env(census::MARK, &cluster.directory)

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -51,14 +51,24 @@ pub(crate) fn create(name: &str) -> Result<PathBuf> {
         .mode(0o700)
         .create(root()?)
         .context("create the clusters' directory")?;
+    require_ownership(&root()?)?;
     let mut builder = fs::DirBuilder::new();
     builder.mode(0o700).create(&directory).with_context(|| format!("create {}", directory.display()))?;
     Ok(directory)
 }
 
+/// `/var/tmp` is everybody's: a directory that somebody else made there could have us run their programs.
+fn require_ownership(root: &Path) -> Result<()> {
+    let metadata = fs::symlink_metadata(root).with_context(|| format!("look at {}", root.display()))?;
+    let ours = metadata.is_dir() && metadata.uid() == user()? && metadata.mode() & 0o777 == 0o700;
+    ensure!(ours, "{} is not a directory of yours that is closed to others; remove it", root.display());
+    Ok(())
+}
+
 /// Names of all clusters that have a directory, whole or not.
 pub(crate) fn names() -> Result<Vec<String>> {
     let Ok(entries) = fs::read_dir(root()?) else { return Ok(Vec::new()) };
+    require_ownership(&root()?)?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| valid(name))

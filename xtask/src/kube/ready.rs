@@ -1,12 +1,12 @@
 //! Waits until a cluster can be used, and says why when it never will be.
 
 use std::fs;
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
-use super::census;
 use super::description::Description;
 use super::kubectl::Kubectl;
 use super::node::addons;
@@ -14,24 +14,31 @@ use super::node::addons;
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Until the API server is ready and the controllers made the account that every Pod needs.
-pub(crate) fn control_plane(cluster: &Description) -> Result<()> {
+pub(crate) fn control_plane(cluster: &Description, supervisor: &mut Child) -> Result<()> {
     let kubectl = Kubectl::of(cluster)?;
-    until(cluster, "a ready API server", || kubectl.is_ready())?;
-    until(cluster, "working controllers", || kubectl.answers(&["get", "serviceaccount", "default"]))
+    until(cluster, supervisor, "a ready API server", || kubectl.is_ready())?;
+    until(cluster, supervisor, "working controllers", || {
+        kubectl.answers(&["get", "serviceaccount", "default"])
+    })
 }
 
 /// Until the node takes Pods, runs one (DNS), and Services lead to it.
-pub(crate) fn node(cluster: &Description) -> Result<()> {
+pub(crate) fn node(cluster: &Description, supervisor: &mut Child) -> Result<()> {
     let kubectl = Kubectl::of(cluster)?;
     let patient = ["wait", "--for=condition=Ready", "--timeout=1s", "node", &cluster.name];
-    until(cluster, "a ready node", || kubectl.answers(&patient))?;
-    until(cluster, "an answer from the cluster's DNS", || addons::resolves(cluster))
+    until(cluster, supervisor, "a ready node", || kubectl.answers(&patient))?;
+    until(cluster, supervisor, "an answer from the cluster's DNS", || addons::resolves(cluster))
 }
 
-fn until(cluster: &Description, what: &str, condition: impl Fn() -> bool) -> Result<()> {
+fn until(
+    cluster: &Description,
+    supervisor: &mut Child,
+    what: &str,
+    condition: impl Fn() -> bool,
+) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !condition() {
-        if let Some(trouble) = trouble(cluster)? {
+        if let Some(trouble) = trouble(cluster, supervisor)? {
             bail!("while waiting for {what}: {trouble}");
         }
         if Instant::now() > deadline {
@@ -43,14 +50,14 @@ fn until(cluster: &Description, what: &str, condition: impl Fn() -> bool) -> Res
 }
 
 /// A component that exited, or a supervisor that is gone: a start that has failed.
-fn trouble(cluster: &Description) -> Result<Option<String>> {
+fn trouble(cluster: &Description, supervisor: &mut Child) -> Result<Option<String>> {
     let exits = fs::read_to_string(cluster.directory.join("exits")).unwrap_or_default();
     if let Some(first) = exits.lines().next() {
         let component = first.split(':').next().unwrap_or_default();
         return Ok(Some(format!("{first}\n{}", end_of_log(cluster, component))));
     }
-    if census::processes(&cluster.directory)?.is_empty() {
-        return Ok(Some(format!("the supervisor ended\n{}", end_of_log(cluster, "supervisor"))));
+    if let Some(status) = supervisor.try_wait().context("ask whether the supervisor runs")? {
+        return Ok(Some(format!("the supervisor ended ({status})\n{}", end_of_log(cluster, "supervisor"))));
     }
     Ok(None)
 }

@@ -19,6 +19,8 @@ pub(crate) fn remove(name: &str) -> Result<()> {
     }
     cgroups::remove(&description::cgroup(name))?;
     delete(&directory)?;
+    // A supervisor that an `up` beside this started in the meantime finds nothing to run; it must not stay either.
+    census::end(&directory)?;
     let _lock = place::lock()?;
     // The last cluster takes the directory of clusters along.
     match fs::remove_dir(place::root()?) {

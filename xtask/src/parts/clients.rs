@@ -7,15 +7,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::go::fingerprint;
+use super::fingerprint;
 use crate::{terminal, workspace};
 
 /// Where the suite finds each, by the variable that says so.
-pub(crate) fn obtain() -> Result<Vec<(&'static str, String)>> {
+pub(crate) fn obtain() -> Result<[(&'static str, PathBuf); 3]> {
     let kubectl = super::obtain(&["kubectl"])?.remove("kubectl").context("kubectl was asked for")?;
-    let found =
-        [("ASB_TEST_KUBECTL", kubectl), ("ASB_TEST_GO_CLIENT", go_client()?), ("ASB_TEST_PYTHON", python()?)];
-    Ok(found.map(|(name, path)| (name, path.to_string_lossy().into_owned())).into())
+    Ok([("ASB_TEST_KUBECTL", kubectl), ("ASB_TEST_GO_CLIENT", go_client()?), ("ASB_TEST_PYTHON", python()?)])
 }
 
 /// The program in `tests/clients/go`, built anew when it changes.

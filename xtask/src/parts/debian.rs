@@ -14,15 +14,23 @@ const PROGRAMS: [&str; 4] = ["bin/busybox", "usr/lib/cni/ptp", "usr/sbin/nft", "
 
 /// A folder that looks like `/` and holds the unpacked packages, downloaded now if no earlier run did.
 pub(crate) fn obtain() -> Result<PathBuf> {
-    let folder = super::folder()?.join("debian");
+    let name = format!("debian-{}-{}", release(), super::fingerprint(&PACKAGES));
+    let folder = super::folder()?.join(&name);
     if complete(&folder) {
         return Ok(folder);
     }
-    let _lock = super::lock("debian")?;
+    let _lock = super::lock(&name)?;
     if !complete(&folder) {
         terminal::step(&format!("fetch Debian packages: {}", PACKAGES.join(", ")), || fetch(&folder))?;
     }
     Ok(folder)
+}
+
+/// A release of Debian keeps its packages at one version but for fixes, so it is the pin.
+fn release() -> String {
+    let text = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let codename = text.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    codename.unwrap_or("unknown").trim_matches('"').to_owned()
 }
 
 fn complete(folder: &Path) -> bool {

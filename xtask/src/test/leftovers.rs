@@ -38,15 +38,21 @@ impl Traces {
         Ok(())
     }
 
+    /// The directory itself or something in it, not a neighbour whose name begins alike.
+    fn is_named_in(&self, text: &str) -> bool {
+        let folder = self.directory.display().to_string();
+        let ends = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '-');
+        text.match_indices(&folder).any(|(start, _)| ends(&text[start + folder.len()..]))
+    }
+
     fn files(&self) -> Vec<String> {
         if self.directory.exists() { vec![self.directory.display().to_string()] } else { vec![] }
     }
 
     /// Processes that name the directory in their arguments, their environment or their working directory.
     fn processes(&self) -> Result<Vec<String>> {
-        let folder = self.directory.display().to_string();
         let mentions = |path: PathBuf| {
-            fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&folder))
+            fs::read(path).is_ok_and(|bytes| self.is_named_in(&String::from_utf8_lossy(&bytes)))
         };
         let processes =
             fs::read_dir("/proc").context("listing processes")?.flatten().map(|entry| entry.path());
@@ -59,12 +65,11 @@ impl Traces {
     }
 
     fn mounts(&self) -> Result<Vec<String>> {
-        let folder = self.directory.display().to_string();
         let table = fs::read_to_string("/proc/self/mountinfo").context("listing mounts")?;
-        Ok(table.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect())
+        Ok(table.lines().filter(|line| self.is_named_in(line)).map(str::to_owned).collect())
     }
 
-    /// Addresses on the cluster's subnet, and routes to it.
+    /// Addresses on the cluster's subnet; a link goes with its address.
     fn links(&self) -> Result<Vec<String>> {
         if self.server.ip().is_loopback() {
             return Ok(vec![]);
@@ -127,6 +132,17 @@ mod tests {
         {
             assert!(complaint.contains(left), "{left} not in: {complaint}");
         }
+    }
+
+    #[test]
+    fn a_neighbour_whose_name_begins_alike_is_another_cluster() {
+        let traces = Traces {
+            name: "a-1".to_owned(),
+            directory: "/var/tmp/a-1".into(),
+            server: "127.0.0.1:1".parse().unwrap(),
+        };
+        assert!(traces.is_named_in("X=/var/tmp/a-1\0") && traces.is_named_in("/var/tmp/a-1/etcd.sock"));
+        assert!(!traces.is_named_in("X=/var/tmp/a-12\0"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The suites: what each needs, and how it is run.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -80,8 +80,11 @@ impl Suite {
                 "warnings",
             ]),
             Self::Tidy => tidy::run(),
-            Self::Dependencies => deny::run(),
-            Self::Unit => tests(&["--workspace", "--lib", "--bins", "--examples"], effort, &[]),
+            Self::Dependencies => deny::settled(),
+            Self::Unit => {
+                tests(&["--workspace", "--exclude", "asb-tests"], effort, &[])?;
+                tests(&["--package", "asb-tests", "--lib"], effort, &[])
+            }
             Self::Clients => {
                 tests(&["--package", "asb-tests", "--test", "streaming"], effort, &clients::obtain()?)
             }
@@ -116,22 +119,18 @@ impl Suite {
         }
         let traces = Traces::of(&cluster.name, &cluster.kubeconfig)?;
         drop(cluster);
-        tested.and(traces.must_be_gone())
+        // What was left behind matters even more where the tests failed.
+        traces.must_be_gone().and(tested)
     }
 
     fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let environment = [
-            ("ASB_TEST_KUBECONFIG", text(&cluster.kubeconfig)),
-            ("ASB_TEST_KUBECTL", text(&cluster.kubectl)),
-        ];
         let mut arguments = vec!["--package", "asb-tests"];
         arguments.extend(self.programs().iter().flat_map(|program| ["--test", program]));
-        tests(&arguments, effort, &environment)
+        tests(&arguments, effort, &cluster.environment())
     }
 }
 
-fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, String)]) -> Result<()> {
+fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
     let mut command = Command::new("cargo");
     command.args(["test", "--locked", "--quiet", "--no-fail-fast"]).args(arguments);
     command.env("PROPTEST_CASES", effort.cases()).envs(environment.iter().map(|(name, value)| (name, value)));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::command;
+use crate::command;
 
 /// Data of others, kept byte for byte as published: its path counts, its text is not ours to judge.
 const VENDORED: &[&str] = &["crates/types/kubernetes/"];

@@ -1,8 +1,17 @@
 //! An object under conversion: JSON with the few ways of looking into it and changing it that conversion needs.
+//!
+//! It may be incomplete. When fields change hands between versions in a server-side apply, the API server has objects
+//! converted from which all fields of one owner were taken away, up to and including the spec.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ConversionError;
+
+/// The API server refuses objects whose annotations exceed this, keys and values together.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
+/// What has to be an object where it is present at all.
+const OBJECTS: [&str; 4] = ["/metadata", "/metadata/annotations", "/spec", "/status"];
 
 pub(super) struct Object(Value);
 
@@ -13,15 +22,12 @@ impl Object {
                 return Err(ConversionError::Missing(name));
             }
         }
-        if !value.get("spec").is_some_and(Value::is_object) {
-            return Err(ConversionError::Missing("a spec"));
-        }
         let malformed =
             |pointer: &&str| value.pointer(pointer).is_some_and(|at| !at.is_object() && !at.is_null());
-        if let Some(pointer) = ["/metadata", "/metadata/annotations"].into_iter().find(malformed) {
-            return Err(ConversionError::Malformed(pointer));
+        match OBJECTS.into_iter().find(malformed) {
+            Some(pointer) => Err(ConversionError::Malformed(pointer)),
+            None => Ok(Self(value)),
         }
-        Ok(Self(value))
     }
 
     pub(super) fn api_version(&self) -> &str {
@@ -60,10 +66,6 @@ impl Object {
         removed.filter(|value| !value.is_null())
     }
 
-    pub(super) fn set_annotation(&mut self, key: &str, value: String) {
-        self.0["metadata"]["annotations"][key] = value.into();
-    }
-
     /// Removes an annotation and returns it. A map that held nothing else goes with it.
     pub(super) fn take_annotation(&mut self, key: &str) -> Option<String> {
         let annotations = self.0.pointer_mut("/metadata/annotations")?.as_object_mut()?;
@@ -74,67 +76,24 @@ impl Object {
         Some(value?.as_str()?.to_owned())
     }
 
-    /// Takes the partial object saved in an annotation.
-    pub(super) fn take_state(&mut self, key: &'static str) -> Result<Option<State>, ConversionError> {
-        let Some(text) = self.take_annotation(key) else { return Ok(None) };
-        let parsed: Map<String, Value> =
-            serde_json::from_str(&text).map_err(|source| ConversionError::State { key, source })?;
-        Ok(Some(State(Value::Object(parsed))))
-    }
-
-    /// Saves a partial object in an annotation, if it says anything.
-    pub(super) fn set_state(&mut self, key: &'static str, state: &State) {
-        if !state.is_empty() {
-            self.set_annotation(key, state.0.to_string());
+    /// Adds an annotation, if the API server would still take the object.
+    pub(super) fn set_annotation(&mut self, key: &str, value: String) -> Result<(), NoRoom> {
+        let present = self.get("/metadata/annotations").and_then(Value::as_object).into_iter().flatten();
+        let size = |(key, value): (&String, &Value)| key.len() + value.as_str().map_or(0, str::len);
+        if present.map(size).sum::<usize>() + key.len() + value.len() > ANNOTATIONS_LIMIT {
+            return Err(NoRoom);
         }
+        self.0["metadata"]["annotations"][key] = value.into();
+        Ok(())
     }
 }
+
+/// The annotations are full.
+pub(super) struct NoRoom;
 
 impl From<Object> for Value {
     fn from(object: Object) -> Self {
         object.0
-    }
-}
-
-/// A partial object as it travels in an annotation.
-#[derive(Default)]
-pub(super) struct State(Value);
-
-impl State {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_null()
-    }
-
-    pub(super) fn get(&self, pointer: &str) -> Option<&Value> {
-        self.0.pointer(pointer).filter(|value| !value.is_null())
-    }
-
-    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
-        self.get(pointer)?.as_str()
-    }
-
-    /// Puts a value at a JSON pointer, with everything above it.
-    pub(super) fn set(&mut self, pointer: &str, value: Value) {
-        let slot = pointer.split('/').skip(1).fold(&mut self.0, |at, field| &mut at[field]);
-        *slot = value;
-    }
-
-    /// Moves fields out of an object that the other version has no place for.
-    pub(super) fn carry(&mut self, object: &mut Object, pointers: &[&str]) {
-        for pointer in pointers {
-            if let Some(value) = object.take(pointer) {
-                self.set(pointer, value);
-            }
-        }
-    }
-
-    /// Moves them back. A field whose holder has gone meanwhile, such as a status that was reset, goes with it.
-    pub(super) fn restore(&self, object: &mut Object, pointers: &[&str]) {
-        for pointer in pointers {
-            if let Some(value) = self.get(pointer) {
-                object.set(pointer, value.clone());
-            }
-        }
     }
 }
 

@@ -11,8 +11,9 @@ use super::{ConversionError, Version, convert};
 /// Answers a review. One object that cannot be converted fails it whole, as the API server expects.
 pub fn review(review: ConversionReview) -> ConversionReview {
     match ConversionRequest::from_review(review) {
-        Ok(request) => {
-            let converted = convert_all(&request.desired_api_version, &request.objects);
+        Ok(mut request) => {
+            let objects = std::mem::take(&mut request.objects);
+            let converted = convert_all(&request.desired_api_version, objects);
             let response = ConversionResponse::for_request(request);
             match converted {
                 Ok(objects) => response.success(objects),
@@ -26,9 +27,9 @@ pub fn review(review: ConversionReview) -> ConversionReview {
     .into_review()
 }
 
-fn convert_all(desired: &str, objects: &[Value]) -> Result<Vec<Value>, ConversionError> {
+fn convert_all(desired: &str, objects: Vec<Value>) -> Result<Vec<Value>, ConversionError> {
     let version = Version::of(desired)?;
-    objects.iter().map(|object| convert(object.clone(), version)).collect()
+    objects.into_iter().map(|object| convert(object, version)).collect()
 }
 
 fn failure(error: &ConversionError) -> Status {
@@ -66,11 +67,11 @@ mod tests {
     #[test]
     fn one_bad_object_fails_the_review_and_says_why() {
         let claim = json!({
-            "apiVersion": "extensions.agents.x-k8s.io/v1beta1", "kind": "SandboxClaim",
-            "metadata": {"name": "c", "annotations": {"api.agents.x-k8s.io/v1alpha1-sandboxclaim-state": "{"}},
-            "spec": {"warmPoolRef": {"name": "p"}},
+            "apiVersion": "extensions.agents.x-k8s.io/v1alpha1", "kind": "SandboxClaim",
+            "metadata": {"name": "c", "annotations": {"api.agents.x-k8s.io/v1beta1-sandboxclaim-state": "{"}},
+            "spec": {"sandboxTemplateRef": {"name": "t"}},
         });
-        let answer = ask("extensions.agents.x-k8s.io/v1alpha1", &[claim]);
+        let answer = ask("extensions.agents.x-k8s.io/v1beta1", &[claim]);
         insta::assert_json_snapshot!(answer["response"]);
     }
 

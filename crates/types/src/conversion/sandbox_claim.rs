@@ -3,16 +3,19 @@
 
 use serde_json::{Value, json};
 
-use super::object::{Object, State};
+use super::object::Object;
+use super::state::{Carried, State, is};
 use super::{Conversion, ConversionError};
 use crate::annotations::{v1alpha1_state, v1beta1_state};
+use crate::blueprint::VolumeClaimTemplate;
 use crate::v1alpha1::{WARM_POOL_DEFAULT, WARM_POOL_NONE};
 use crate::{EXTENSIONS_GROUP, names};
 
 pub(super) const CONVERSION: Conversion =
     Conversion { group: EXTENSIONS_GROUP, kind: "SandboxClaim", to_v1beta1, to_v1alpha1 };
 
-const ONLY_IN_V1BETA1: [&str; 1] = ["/spec/volumeClaimTemplates"];
+const ONLY_IN_V1BETA1: [Carried; 1] =
+    [Carried { pointer: "/spec/volumeClaimTemplates", check: is::<Vec<VolumeClaimTemplate>> }];
 
 /// What a v1alpha1 claim asks for.
 #[derive(Debug, PartialEq)]
@@ -22,9 +25,12 @@ struct Request {
 }
 
 impl Request {
-    fn new(template: Option<&str>, warmpool: Option<&str>) -> Self {
-        let warmpool = warmpool.filter(|name| !name.is_empty()).unwrap_or(WARM_POOL_DEFAULT);
-        Self { template: template.unwrap_or_default().to_owned(), warmpool: warmpool.to_owned() }
+    /// Nothing where neither field is there, as in an object that is not whole.
+    fn of(template: Option<&str>, warmpool: Option<&str>) -> Option<Self> {
+        let warmpool = warmpool.filter(|name| !name.is_empty());
+        template.or(warmpool)?;
+        let (template, warmpool) = (template.unwrap_or_default(), warmpool.unwrap_or(WARM_POOL_DEFAULT));
+        Some(Self { template: template.to_owned(), warmpool: warmpool.to_owned() })
     }
 
     fn is_by_template(&self) -> bool {
@@ -39,14 +45,13 @@ impl Request {
     /// The request that a pool's name alone suggests.
     fn suggested_by(pool: &str) -> Self {
         match names::shadowed_template(pool) {
-            Some(template) => Self::new(Some(template), None),
+            Some(template) => Self { template: template.to_owned(), warmpool: WARM_POOL_DEFAULT.to_owned() },
             None => Self { template: pool.to_owned(), warmpool: pool.to_owned() },
         }
     }
 
     fn saved_in(state: &State) -> Option<Self> {
-        let template = state.text("/spec/sandboxTemplateRef/name")?;
-        Some(Self::new(Some(template), state.text("/spec/warmpool")))
+        Self::of(Some(state.text("/spec/sandboxTemplateRef/name")?), state.text("/spec/warmpool"))
     }
 
     fn to_json(&self) -> Value {
@@ -56,39 +61,38 @@ impl Request {
 
 fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     object.take_annotation(v1alpha1_state::CLAIM);
-    let carried = object.take_state(v1beta1_state::CLAIM)?.unwrap_or_default();
-    let request = Request::new(object.text("/spec/sandboxTemplateRef/name"), object.text("/spec/warmpool"));
+    let carried = State::taken_from(object, v1beta1_state::CLAIM)?;
+    carried.restore(object, &ONLY_IN_V1BETA1, v1beta1_state::CLAIM)?;
+    let request = Request::of(object.text("/spec/sandboxTemplateRef/name"), object.text("/spec/warmpool"));
     object.take("/spec/sandboxTemplateRef");
     object.take("/spec/warmpool");
+    let Some(request) = request else { return Ok(()) };
 
     let pool = carried_pool(&carried, &request).unwrap_or_else(|| request.pool());
-    carried.restore(object, &ONLY_IN_V1BETA1);
     if request != Request::suggested_by(&pool) {
         let mut saved = State::default();
         saved.set("/spec", request.to_json());
-        object.set_state(v1alpha1_state::CLAIM, &saved);
+        saved.leave_in(object, v1alpha1_state::CLAIM, &[]);
     }
     object.set("/spec/warmPoolRef", json!({"name": pool}));
     Ok(())
 }
 
-fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
+fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1beta1_state::CLAIM);
-    let saved = object.take_state(v1alpha1_state::CLAIM)?.unwrap_or_default();
-    let pool = object.text("/spec/warmPoolRef/name").unwrap_or_default().to_owned();
-    object.take("/spec/warmPoolRef");
-
-    let request = shown_request(&pool, &saved, object.text("/status/sandbox/name"));
+    let saved = State::advice_in(object, v1alpha1_state::CLAIM);
     let mut carried = State::default();
     carried.carry(object, &ONLY_IN_V1BETA1);
-    if request.pool() != pool {
-        carried.set("/spec/warmPoolRef", json!({"name": pool}));
-        carried.set("/shownAs", request.to_json());
+    if let Some(pool) = object.take("/spec/warmPoolRef").as_ref().and_then(|pool| pool["name"].as_str()) {
+        let request = shown_request(pool, &saved, object.text("/status/sandbox/name"));
+        if request.pool() != pool {
+            carried.set("/spec/warmPoolRef", json!({"name": pool}));
+            carried.set("/shownAs", request.to_json());
+        }
+        object.set("/spec/sandboxTemplateRef", json!({"name": request.template}));
+        object.set("/spec/warmpool", request.warmpool.into());
     }
-    object.set_state(v1beta1_state::CLAIM, &carried);
-    object.set("/spec/sandboxTemplateRef", json!({"name": request.template}));
-    object.set("/spec/warmpool", request.warmpool.into());
-    Ok(())
+    carried.leave_in(object, v1beta1_state::CLAIM, &ONLY_IN_V1BETA1);
 }
 
 /// The request to show for a pool: the one it was made from, if there was one and the pool still follows from it.
@@ -97,7 +101,10 @@ fn shown_request(pool: &str, saved: &State, sandbox: Option<&str>) -> Request {
     if original.pool() == pool || (original.is_by_template() && is_guess_from(pool, sandbox)) {
         return original;
     }
-    Request { template: original.template, warmpool: pool.to_owned() }
+    match names::shadowed_template(pool) {
+        Some(_) => Request::suggested_by(pool),
+        None => Request { template: original.template, warmpool: pool.to_owned() },
+    }
 }
 
 /// Other implementations store, for a claim by template that has its Sandbox, the pool they guess from the Sandbox's

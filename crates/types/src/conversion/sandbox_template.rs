@@ -1,5 +1,7 @@
 //! SandboxTemplate: v1alpha1 has no `volumeClaimTemplatesPolicy`; it travels as plain text in an annotation.
 
+use serde_json::Value;
+
 use super::object::Object;
 use super::{Conversion, ConversionError};
 use crate::EXTENSIONS_GROUP;
@@ -22,12 +24,12 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     Ok(())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all kinds; this direction cannot fail")]
-fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
+fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1alpha1_state::TEMPLATE);
     object.take_annotation(POLICY);
-    if let Some(policy) = object.take(FIELD).filter(|policy| policy != DEFAULT) {
-        object.set_annotation(POLICY, policy.as_str().unwrap_or_default().to_owned());
+    let policy = object.take(FIELD);
+    if let Some(policy) = policy.as_ref().and_then(Value::as_str).filter(|policy| *policy != DEFAULT) {
+        // Annotations that are full to the last byte leave no place for it; reading matters more.
+        let _ = object.set_annotation(POLICY, policy.to_owned());
     }
-    Ok(())
 }

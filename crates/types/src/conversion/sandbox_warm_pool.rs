@@ -1,6 +1,7 @@
-//! SandboxWarmPool: v1alpha1 has no `observedGeneration`, and no default for `replicas`.
+//! SandboxWarmPool: v1alpha1 has no `observedGeneration`.
 
-use super::object::{Object, State};
+use super::object::Object;
+use super::state::{Carried, State};
 use super::{Conversion, ConversionError};
 use crate::EXTENSIONS_GROUP;
 use crate::annotations::{v1alpha1_state, v1beta1_state};
@@ -8,24 +9,27 @@ use crate::annotations::{v1alpha1_state, v1beta1_state};
 pub(super) const CONVERSION: Conversion =
     Conversion { group: EXTENSIONS_GROUP, kind: "SandboxWarmPool", to_v1beta1, to_v1alpha1 };
 
-const ONLY_IN_V1BETA1: [&str; 1] = ["/status/observedGeneration"];
+const ONLY_IN_V1BETA1: [Carried; 1] =
+    [Carried { pointer: "/status/observedGeneration", check: is_generation }];
 
 fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     object.take_annotation(v1alpha1_state::POOL);
-    let carried = object.take_state(v1beta1_state::POOL)?.unwrap_or_default();
-    carried.restore(object, &ONLY_IN_V1BETA1);
-    Ok(())
+    let carried = State::taken_from(object, v1beta1_state::POOL)?;
+    carried.restore(object, &ONLY_IN_V1BETA1, v1beta1_state::POOL)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all kinds; this direction cannot fail")]
-fn to_v1alpha1(object: &mut Object) -> Result<(), ConversionError> {
+fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1alpha1_state::POOL);
     object.take_annotation(v1beta1_state::POOL);
-    if object.get("/spec/replicas").is_none() {
-        object.set("/spec/replicas", 1.into());
-    }
     let mut carried = State::default();
     carried.carry(object, &ONLY_IN_V1BETA1);
-    object.set_state(v1beta1_state::POOL, &carried);
-    Ok(())
+    carried.leave_in(object, v1beta1_state::POOL, &[]);
+}
+
+/// An int64 that is not negative, as the schema has it.
+fn is_generation(value: &serde_json::Value) -> Result<(), serde_json::Error> {
+    match value.as_i64() {
+        Some(0..) => Ok(()),
+        _ => Err(serde::de::Error::custom(format_args!("{value} is no generation"))),
+    }
 }

@@ -13,6 +13,7 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 #[test]
 fn committed_documents_are_current() {
+    assert_eq!(crds().len(), DOCUMENTS.len());
     for (definition, (name, yaml)) in crds().into_iter().zip(DOCUMENTS) {
         let committed: Value = serde_saphyr::from_str(yaml).expect("committed definitions are YAML");
         assert_eq!(definition["metadata"]["name"], name);

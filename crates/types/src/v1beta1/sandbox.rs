@@ -1,12 +1,13 @@
 //! Sandbox v1beta1.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blueprint::{PodTemplate, VolumeClaimTemplate};
 use crate::conditions::conditions_schema;
+use crate::deadline::Deadline;
 use crate::lifecycle::ShutdownPolicy;
 
 /// CEL: volumes can neither be added, removed nor changed once the Sandbox exists.
@@ -56,7 +57,7 @@ pub struct SandboxSpec {
 
     /// The time at which the Sandbox expires. Moving it into the future revives an expired Sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shutdown_time: Option<Time>,
+    pub shutdown_time: Option<Deadline>,
 
     /// What happens at expiry: Retain deletes the Pod and the Service and keeps the Sandbox and its volumes, Delete
     /// deletes the Sandbox.

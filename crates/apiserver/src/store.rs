@@ -1,0 +1,110 @@
+//! Where objects live: one file, one global revision, every acknowledged write on disk.
+//!
+//! One thread writes. It takes what is waiting as one batch, commits it with one fsync, and only then shows it to
+//! readers and answers. Reads never touch the disk: all objects are in memory, and so is the recent history that
+//! watches replay.
+
+mod disk;
+mod entry;
+mod history;
+mod index;
+mod key;
+mod plan;
+mod view;
+mod watch;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+pub use disk::{Disk, OpenError};
+pub use entry::{Entry, Event, EventKind, Revision};
+pub use history::Expired;
+pub use key::{Key, Scope};
+pub use plan::{Action, Precondition, Write};
+pub use view::Listing;
+pub use watch::Watch;
+pub use writer::WriteError;
+
+use view::View;
+use writer::Request;
+
+/// How many events are kept for watches that come late or read slowly.
+pub const HISTORY: usize = 20_000;
+
+/// Writes that wait for the disk; callers beyond that wait for room.
+const QUEUE: usize = 1024;
+
+/// The objects of one cluster. Clones share them; the file is closed when the last one goes.
+#[derive(Clone)]
+pub struct Store {
+    view: Arc<View>,
+    queue: mpsc::Sender<Request>,
+}
+
+impl Store {
+    /// Opens the file, or makes it. Only one process can have it open.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Self::start(Disk::file(path)?, HISTORY)
+    }
+
+    /// Serves what is on a disk, keeping so many events.
+    pub fn start(disk: Disk, history: usize) -> Result<Self, OpenError> {
+        let view = Arc::new(View::new(disk.load(history)?));
+        let (queue, requests) = mpsc::channel(QUEUE);
+        writer::spawn(disk, Arc::clone(&view), requests).map_err(OpenError::Thread)?;
+        Ok(Self { view, queue })
+    }
+
+    pub fn revision(&self) -> Revision {
+        self.view.revision()
+    }
+
+    pub fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+        self.view.get(key)
+    }
+
+    /// Everything in a scope, at one revision.
+    pub fn list(&self, scope: &Scope) -> Listing {
+        self.view.list(scope)
+    }
+
+    /// Everything in a scope as it was at an earlier revision, for as long as the history reaches back to it.
+    pub fn list_at(&self, scope: &Scope, revision: Revision) -> Result<Listing, Expired> {
+        self.view.list_at(scope, revision)
+    }
+
+    /// Events in a scope after a revision.
+    pub fn watch(&self, scope: Scope, after: Revision) -> Result<Watch, Expired> {
+        Watch::new(Arc::clone(&self.view), scope, after)
+    }
+
+    /// Puts an object and returns it as stored, with its revision. When this returns, it is on disk.
+    pub async fn put(
+        &self,
+        key: Key,
+        precondition: Precondition,
+        value: Value,
+    ) -> Result<Arc<Entry>, WriteError> {
+        self.write(Write { key, precondition, action: Action::Put(value) }).await
+    }
+
+    /// Deletes an object and returns its last state, with the revision of its deletion.
+    pub async fn delete(&self, key: Key, precondition: Precondition) -> Result<Arc<Entry>, WriteError> {
+        self.write(Write { key, precondition, action: Action::Delete }).await
+    }
+
+    async fn write(&self, write: Write) -> Result<Arc<Entry>, WriteError> {
+        let (answer, answered) = oneshot::channel();
+        self.queue.send(Request { write, answer }).await.map_err(|_| WriteError::Closed)?;
+        answered.await.map_err(|_| WriteError::Closed)?
+    }
+}
+
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! The file: a redb database of objects by key, and the revision they are at. A commit is whole or absent.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use redb::{
+    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::index::{Change, Index};
+use super::{Entry, Key, Revision};
+
+/// Revision in 8 bytes, then the object as JSON.
+const OBJECTS: TableDefinition<&str, &[u8]> = TableDefinition::new("objects");
+const FACTS: TableDefinition<&str, u64> = TableDefinition::new("facts");
+const REVISION: &str = "revision";
+const FORMAT: &str = "format";
+
+/// The layout described above. A file of another one is refused, not guessed at.
+const CURRENT_FORMAT: u64 = 1;
+
+/// Objects are served from memory; the file's own cache only has to carry a commit.
+const CACHE: usize = 4 * 1024 * 1024;
+
+/// Why the file cannot be used. Nothing was changed in it.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("{} is in use by another process", .0.display())]
+    InUse(PathBuf),
+    #[error("cannot open {}", path.display())]
+    Unusable { path: PathBuf, source: DatabaseError },
+    #[error("cannot read the store")]
+    Unreadable(#[source] redb::Error),
+    #[error("the store has format {found}; this program reads format {CURRENT_FORMAT}")]
+    Format { found: u64 },
+    #[error("{key} is damaged in the store")]
+    Damaged { key: Key, source: serde_json::Error },
+    #[error("cannot start the thread that writes")]
+    Thread(#[source] io::Error),
+}
+
+/// Why a batch does not count.
+#[derive(Debug, Error)]
+pub enum CommitError {
+    #[error("the disk refused it")]
+    Refused(#[from] redb::Error),
+    #[error("the file cannot be opened again after an error")]
+    Reopen(#[from] OpenError),
+}
+
+type Reopen = dyn Fn() -> Result<Database, OpenError> + Send;
+
+pub struct Disk {
+    /// None after an error that leaves the database unusable, until it could be opened again.
+    database: Option<Database>,
+    reopen: Box<Reopen>,
+    /// Keys of batches that failed in a way that leaves open whether they are on disk.
+    doubtful: Vec<Key>,
+}
+
+impl Disk {
+    /// A file that only its owner can read: it holds Secrets.
+    pub fn file(path: &Path) -> Result<Self, OpenError> {
+        let path = path.to_owned();
+        Self::new(move || open(&path))
+    }
+
+    /// A disk behind an interface, for tests that break it.
+    pub fn backend<B: StorageBackend>(make: impl Fn() -> B + Send + 'static) -> Result<Self, OpenError> {
+        Self::new(move || {
+            let unusable = |source| OpenError::Unusable { path: "the backend".into(), source };
+            builder().create_with_backend(make()).map_err(unusable)
+        })
+    }
+
+    fn new(reopen: impl Fn() -> Result<Database, OpenError> + Send + 'static) -> Result<Self, OpenError> {
+        let database = reopen()?;
+        initialise(&database).map_err(OpenError::Unreadable)?;
+        Ok(Self { database: Some(database), reopen: Box::new(reopen), doubtful: Vec::new() })
+    }
+
+    pub(super) fn load(&self, history: usize) -> Result<Index, OpenError> {
+        let database = self.database.as_ref().expect("a new disk has its database");
+        let format = fact(database, FORMAT).map_err(OpenError::Unreadable)?;
+        if format != CURRENT_FORMAT {
+            return Err(OpenError::Format { found: format });
+        }
+        let revision = fact(database, REVISION).map_err(OpenError::Unreadable)?;
+        let objects = rows(database).map_err(OpenError::Unreadable)?.into_iter().map(parsed);
+        Ok(Index::new(objects.collect::<Result<_, _>>()?, Revision(revision), history))
+    }
+
+    /// Writes a batch on top of what `index` holds and waits for the disk.
+    pub(super) fn commit(&mut self, changes: &[Change], index: &Index) -> Result<(), CommitError> {
+        let Some(last) = changes.last().map(|change| change.entry().revision) else { return Ok(()) };
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => self.recovered(index)?,
+        };
+        let Err(error) = write(&database, changes, last) else {
+            self.database = Some(database);
+            return Ok(());
+        };
+        // The database refuses to go on, and whether the commit got through shows only when it is opened again.
+        drop(database);
+        self.doubtful.extend(changes.iter().map(|change| change.entry().key.clone()));
+        let database = self.recovered(index)?;
+        self.database = Some(database);
+        Err(error.into())
+    }
+
+    /// The database opened again, without what was answered with an error and may have got through all the same.
+    fn recovered(&mut self, index: &Index) -> Result<Database, CommitError> {
+        let database = (self.reopen)()?;
+        if fact(&database, REVISION)? != index.revision().0 {
+            undo(&database, &self.doubtful, index)?;
+        }
+        self.doubtful.clear();
+        Ok(database)
+    }
+}
+
+fn open(path: &Path) -> Result<Database, OpenError> {
+    let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
+    let file = create(path).map_err(|source| unusable(source.into()))?;
+    builder().create_file(file).map_err(|source| match source {
+        DatabaseError::DatabaseAlreadyOpen => OpenError::InUse(path.to_owned()),
+        source => unusable(source),
+    })
+}
+
+/// A file is there after a power loss only if its folder was synced too.
+fn create(path: &Path) -> io::Result<File> {
+    let is_new = !path.exists();
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    if let Some(folder) = path.parent().filter(|_| is_new) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file)
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE);
+    builder
+}
+
+fn initialise(database: &Database) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    {
+        transaction.open_table(OBJECTS)?;
+        let mut facts = transaction.open_table(FACTS)?;
+        if facts.get(FORMAT)?.is_none() {
+            facts.insert(FORMAT, CURRENT_FORMAT)?;
+            facts.insert(REVISION, 0)?;
+        }
+    }
+    Ok(transaction.commit()?)
+}
+
+fn fact(database: &Database, name: &str) -> Result<u64, redb::Error> {
+    let facts = database.begin_read()?.open_table(FACTS)?;
+    Ok(facts.get(name)?.map(|value| value.value()).unwrap_or_default())
+}
+
+fn rows(database: &Database) -> Result<Vec<(Key, Vec<u8>)>, redb::Error> {
+    let objects = database.begin_read()?.open_table(OBJECTS)?;
+    let rows = objects
+        .iter()?
+        .map(|row| row.map(|(key, value)| (Key::from_text(key.value()), value.value().to_vec())));
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn parsed((key, row): (Key, Vec<u8>)) -> Result<(Key, Arc<Entry>), OpenError> {
+    let (revision, json) = row.split_first_chunk().unwrap_or((&[0; 8], &[]));
+    let revision = Revision(u64::from_be_bytes(*revision));
+    match serde_json::from_slice::<Value>(json) {
+        Ok(value) => Ok((key.clone(), Arc::new(Entry { key, revision, value }))),
+        Err(source) => Err(OpenError::Damaged { key, source }),
+    }
+}
+
+fn write(database: &Database, changes: &[Change], revision: Revision) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    {
+        let mut objects = transaction.open_table(OBJECTS)?;
+        for change in changes {
+            match change {
+                Change::Put(entry) => drop(objects.insert(entry.key.as_text(), row(entry).as_slice())?),
+                Change::Delete(entry) => drop(objects.remove(entry.key.as_text())?),
+            }
+        }
+        transaction.open_table(FACTS)?.insert(REVISION, revision.0)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// Puts doubtful keys back to what readers were shown.
+fn undo(database: &Database, doubtful: &[Key], index: &Index) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    {
+        let mut objects = transaction.open_table(OBJECTS)?;
+        for key in doubtful {
+            match index.get(key) {
+                Some(entry) => drop(objects.insert(key.as_text(), row(entry).as_slice())?),
+                None => drop(objects.remove(key.as_text())?),
+            }
+        }
+        transaction.open_table(FACTS)?.insert(REVISION, index.revision().0)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn row(entry: &Entry) -> Vec<u8> {
+    [entry.revision.0.to_be_bytes().as_slice(), entry.value.to_string().as_bytes()].concat()
+}
