@@ -70,6 +70,9 @@ fn answer(result: Result<Response, Refusal>) -> Response {
     result.unwrap_or_else(IntoResponse::into_response)
 }
 
+/// How many sessions there may be, so that clients cannot make the server hold memory without end.
+const MOST_SESSIONS: usize = 1024;
+
 /// The tasks behind upgraded connections, which outlive the requests that started them.
 #[derive(Default)]
 struct Tasks {
@@ -78,6 +81,11 @@ struct Tasks {
 }
 
 impl Tasks {
+    /// Whether there is room for another session. Requests that ask at the same moment may all be let in.
+    fn admit(&self) -> Result<(), Refusal> {
+        if self.tracker.len() < MOST_SESSIONS { Ok(()) } else { Err(Refusal::Busy(MOST_SESSIONS)) }
+    }
+
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn(self.stop.clone().run_until_cancelled_owned(work));
     }
@@ -102,5 +110,19 @@ impl Tasks {
         self.stop.cancel();
         self.tracker.close();
         self.tracker.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn sessions_are_counted_and_stopping_ends_them() {
+        let tasks = Tasks::default();
+        (0..MOST_SESSIONS).for_each(|_| tasks.spawn(std::future::pending()));
+        assert_eq!(tasks.admit(), Err(Refusal::Busy(MOST_SESSIONS)));
+        tasks.stop().await;
+        assert_eq!(tasks.admit(), Ok(()));
     }
 }

@@ -17,7 +17,7 @@ pub(super) use inbox::Inbox;
 pub(super) use stream::{Gone, Item, Outgoing, Ports, Stream};
 
 /// Bytes that one session may hold for its readers.
-const BUDGET: usize = 8 * 1024 * 1024;
+const BUDGET: usize = 4 * 1024 * 1024;
 
 /// Below the 30 s after which Kubernetes' clients give up on opening a stream.
 const STALL: Duration = Duration::from_secs(20);

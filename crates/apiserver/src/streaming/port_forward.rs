@@ -34,6 +34,7 @@ pub(super) async fn serve<P: PodStreams, B: Send + 'static>(
     request: Request<B>,
     tasks: &Tasks,
 ) -> Result<Response, Refusal> {
+    tasks.admit()?;
     let query = Query::of(request.uri());
     let target = Arc::new(Target { pods, pod });
     match PROTOCOLS.agree(request).await? {

@@ -15,6 +15,8 @@ pub(super) enum Refusal {
     /// Neither side's list of protocols has one of the other's.
     #[error("unable to upgrade: none of the client's protocols {asked:?} is one of {known:?}")]
     Protocol { asked: Vec<String>, known: &'static [&'static str] },
+    #[error("there are {0} streaming sessions already; close some, or try again later")]
+    Busy(usize),
     #[error("{0}")]
     NotFound(String),
     #[error("{0}")]
@@ -26,6 +28,7 @@ impl Refusal {
         match self {
             Self::Bad(_) => (StatusCode::BAD_REQUEST, "BadRequest"),
             Self::Protocol { .. } => (StatusCode::FORBIDDEN, "Forbidden"),
+            Self::Busy(_) => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequests"),
             Self::NotFound(_) => (StatusCode::NOT_FOUND, "NotFound"),
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalError"),
         }

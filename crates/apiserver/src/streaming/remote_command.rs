@@ -58,6 +58,7 @@ pub(super) async fn serve<P: PodStreams, B: Send + 'static>(
     request: Request<B>,
     tasks: &Tasks,
 ) -> Result<Response, Refusal> {
+    tasks.admit()?;
     let job = Job::parse(pods, verb, pod, &Query::of(request.uri()))?;
     match PROTOCOLS.agree(request).await? {
         Agreement::WebSocket { upgrade, protocol } => {
