@@ -77,6 +77,7 @@ impl<C: AsyncRead + AsyncWrite> Engine<C> {
         let mut engine = Self::new(carrier, patience, offers)?;
         let ended = engine.work(&finish).await;
         engine.streams.lose();
+        engine.offers = None;
         match ended {
             Ok(End::PeerLeft) => {
                 let _ = timeout(LINGER, engine.writer.shutdown()).await;
