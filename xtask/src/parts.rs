@@ -2,6 +2,7 @@
 //! What to do with them is `kube`'s business.
 
 mod catalogue;
+pub(crate) mod clients;
 pub(crate) mod debian;
 mod edit;
 mod go;

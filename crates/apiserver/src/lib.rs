@@ -2,3 +2,4 @@
 //! Knows nothing of operators or nodes; those talk to it as they talk to any API server.
 
 pub mod store;
+pub mod streaming;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use super::Effort;
 use super::leftovers::Traces;
 use crate::kube::{self, Cluster, Options};
+use crate::parts::clients;
 use crate::{deny, tidy, workspace};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -22,6 +23,8 @@ pub(super) enum Suite {
     Dependencies,
     /// Everything that needs nothing but Rust
     Unit,
+    /// The streams of the embedded API server, tried with kubectl, client-go and Python
+    Clients,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
     /// A real node: Pods, DNS, volumes, webhooks, gVisor
@@ -29,8 +32,16 @@ pub(super) enum Suite {
 }
 
 impl Suite {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Format, Self::Lint, Self::Tidy, Self::Dependencies, Self::Unit, Self::Kubernetes, Self::Node];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Format,
+        Self::Lint,
+        Self::Tidy,
+        Self::Dependencies,
+        Self::Unit,
+        Self::Clients,
+        Self::Kubernetes,
+        Self::Node,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -39,6 +50,7 @@ impl Suite {
             Self::Tidy => "tidy",
             Self::Dependencies => "dependencies",
             Self::Unit => "unit",
+            Self::Clients => "clients",
             Self::Kubernetes => "kubernetes",
             Self::Node => "node",
         }
@@ -48,6 +60,7 @@ impl Suite {
     pub(super) fn prepare(self) -> Result<()> {
         match self {
             Self::Dependencies => deny::program().map(drop),
+            Self::Clients => clients::obtain().map(drop),
             Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
         }
@@ -71,6 +84,9 @@ impl Suite {
             Self::Unit => {
                 tests(&["--workspace", "--exclude", "asb-tests"], effort, &[])?;
                 tests(&["--package", "asb-tests", "--lib"], effort, &[])
+            }
+            Self::Clients => {
+                tests(&["--package", "asb-tests", "--test", "streaming"], effort, &clients::obtain()?)
             }
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }

@@ -1,0 +1,72 @@
+//! The clients that the streams are tried with: kubectl, a program on client-go, and Python with its client library.
+//! What is tried with them is in `tests/suites/streaming`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::fingerprint;
+use crate::{terminal, workspace};
+
+/// Where the suite finds each, by the variable that says so.
+pub(crate) fn obtain() -> Result<[(&'static str, PathBuf); 3]> {
+    let kubectl = super::obtain(&["kubectl"])?.remove("kubectl").context("kubectl was asked for")?;
+    Ok([("ASB_TEST_KUBECTL", kubectl), ("ASB_TEST_GO_CLIENT", go_client()?), ("ASB_TEST_PYTHON", python()?)])
+}
+
+/// The program in `tests/clients/go`, built anew when it changes.
+fn go_client() -> Result<PathBuf> {
+    let source = workspace::root().join("tests/clients/go");
+    let program = provide("go-client", &source, &["go.mod", "go.sum", "main.go"], |folder| {
+        let mut go = Command::new("go");
+        go.current_dir(&source).env("CGO_ENABLED", "0");
+        go.args(["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-o"])
+            .arg(folder.join("go-client"))
+            .arg(".");
+        terminal::watched(&mut go)
+            .context("building needs Go 1.26 or newer on PATH and the Go module registry")
+    })?;
+    Ok(program.join("go-client"))
+}
+
+/// A Python of its own with the libraries in `tests/clients/python/requirements.txt`.
+fn python() -> Result<PathBuf> {
+    let source = workspace::root().join("tests/clients/python");
+    let environment = provide("python", &source, &["requirements.txt"], |folder| {
+        let mut venv = Command::new("python3");
+        terminal::watched(venv.args(["-m", "venv"]).arg(folder))
+            .context("the suite needs python3 with its venv module on PATH")?;
+        let mut pip = Command::new(folder.join("bin/python"));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+        terminal::watched(pip.arg(source.join("requirements.txt")))
+            .context("the suite needs the Python package index")
+    })?;
+    Ok(environment.join("bin/python"))
+}
+
+/// A folder of the cache for what `files` say, made by `make` where no earlier run did. It is made in its place, since
+/// a Python environment cannot be moved, and a mark says that it is whole.
+fn provide(
+    name: &str,
+    source: &Path,
+    files: &[&str],
+    make: impl FnOnce(&Path) -> Result<()>,
+) -> Result<PathBuf> {
+    let text = |file: &&str| fs::read_to_string(source.join(file)).with_context(|| format!("read {file}"));
+    let texts = files.iter().map(text).collect::<Result<Vec<_>>>()?;
+    let name = format!("{name}-{}", fingerprint(&texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let folder = super::folder()?.join(&name);
+    let whole = folder.join("whole");
+    let _lock = super::lock(&name)?;
+    if !whole.is_file() {
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
+        }
+        fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+        terminal::step(&format!("make {name} (once)"), || make(&folder))?;
+        fs::write(&whole, "").with_context(|| format!("mark {} as whole", folder.display()))?;
+    }
+    Ok(folder)
+}
