@@ -1,12 +1,12 @@
 //! `cargo xtask bench`: measures, each thing with what it stands beside in the same run. Judges nothing.
 
-mod conversion;
 mod disk;
+mod example;
 mod kubernetes;
 
 use anyhow::Result;
 
-use crate::terminal;
+use crate::{terminal, workspace};
 
 /// Measures on this machine and prints a table.
 ///
@@ -22,6 +22,8 @@ pub(crate) struct Arguments {
 enum Subject {
     /// How long a small write takes to reach the disk
     Disk,
+    /// The store of the embedded API, beside the disk it waits for
+    Store,
     /// Objects converted between versions
     Conversion,
     /// A real control plane: time to ready, memory
@@ -29,12 +31,16 @@ enum Subject {
 }
 
 impl Subject {
-    const ALL: [Self; 3] = [Self::Disk, Self::Conversion, Self::Kubernetes];
+    const ALL: [Self; 4] = [Self::Disk, Self::Store, Self::Conversion, Self::Kubernetes];
 
     fn measure(self) -> Result<Vec<Row>> {
         match self {
             Self::Disk => disk::measure(),
-            Self::Conversion => conversion::measure(),
+            Self::Store => {
+                let folder = workspace::cache()?.display().to_string();
+                example::measure("asb-apiserver", "store_time", &[&folder])
+            }
+            Self::Conversion => example::measure("asb-types", "conversion_time", &[]),
             Self::Kubernetes => kubernetes::measure(),
         }
     }
