@@ -83,6 +83,44 @@ async fn what_is_no_store_is_refused_and_left_as_it_is() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious notes".repeat(1000));
 }
 
+/// Changes the file behind the store's back.
+fn tampered(folder: &TempDir, change: impl FnOnce(&redb::WriteTransaction)) -> OpenError {
+    let path = folder.path().join("store");
+    drop(open(folder));
+    let database = loop {
+        match redb::Database::open(&path) {
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) => std::thread::yield_now(),
+            other => break other.unwrap(),
+        }
+    };
+    let transaction = database.begin_write().unwrap();
+    change(&transaction);
+    transaction.commit().unwrap();
+    drop(database);
+    Store::open(&path).err().unwrap()
+}
+
+#[tokio::test]
+async fn a_file_of_another_format_is_refused_by_number() {
+    let folder = TempDir::new().unwrap();
+    let refusal = tampered(&folder, |transaction| {
+        let facts = redb::TableDefinition::<&str, u64>::new("facts");
+        transaction.open_table(facts).unwrap().insert("format", 2).unwrap();
+    });
+    assert_eq!(refusal.to_string(), "the store has format 2; this program reads format 1");
+}
+
+#[tokio::test]
+async fn a_damaged_object_is_named() {
+    let folder = TempDir::new().unwrap();
+    let refusal = tampered(&folder, |transaction| {
+        let objects = redb::TableDefinition::<&str, &[u8]>::new("objects");
+        let rubbish = b"12345678{".as_slice();
+        transaction.open_table(objects).unwrap().insert("pods\0team\0a", rubbish).unwrap();
+    });
+    assert_eq!(refusal.to_string(), "pods/team/a is damaged in the store");
+}
+
 #[tokio::test]
 async fn a_write_on_an_old_revision_is_refused_and_changes_nothing() {
     let folder = TempDir::new().unwrap();
