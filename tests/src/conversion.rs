@@ -10,8 +10,6 @@ use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource, ResourceExt};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::runtime;
 use tokio::sync::{OnceCell, oneshot};
@@ -85,7 +83,7 @@ async fn in_effect(cluster: &Cluster) -> Result<()> {
 async fn readable<Written, Read>(namespace: &Namespace, spec: &Value) -> Result<()>
 where
     Written: wait::Object + Resource<Scope = k8s_openapi::NamespaceResourceScope>,
-    Read: wait::Object + Resource<Scope = k8s_openapi::NamespaceResourceScope> + DeserializeOwned + Serialize,
+    Read: wait::Object + Resource<Scope = k8s_openapi::NamespaceResourceScope>,
 {
     let written: Written = create(namespace, "probe", spec.clone()).await?;
     let api = namespace.api::<Read>();

@@ -39,6 +39,8 @@ pub enum ConversionError {
     UnknownVersion(String),
     #[error("annotation {key} does not hold the saved state it should")]
     State { key: &'static str, source: serde_json::Error },
+    #[error("the annotations leave no room for what v1beta1 has no field for; shorten them")]
+    Full,
     #[error("{field} does not fit this version's view of the object; write the object as v1beta1")]
     Omitted { field: String },
     #[error("annotation {key} is {value:?}; it must be Disallowed, Allowed or Overrides")]

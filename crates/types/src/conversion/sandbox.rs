@@ -26,7 +26,8 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     }
     let reported = object.take("/status/replicas").and_then(|replicas| replicas.as_i64()).unwrap_or(0);
     if reported != pods_in_evidence(object) {
-        unborne_count(object, reported, wanted).leave_in(object, v1alpha1_state::SANDBOX, &[]);
+        // Without room, the count is derived again from the status.
+        let _ = unborne_count(object, reported, wanted).leave_in(object, v1alpha1_state::SANDBOX);
     }
     Ok(())
 }
@@ -46,7 +47,7 @@ fn to_v1alpha1(object: &mut Object) {
     if carried.get("/status").is_some() {
         carried.set("/podHash", pod_hash(object).into());
     }
-    carried.leave_in(object, v1beta1_state::SANDBOX, &[]);
+    carried.leave_or_name_in(object, v1beta1_state::SANDBOX);
 }
 
 /// Which Pod a v1alpha1 status speaks of. A node that was carried along belongs to that Pod and to no other.

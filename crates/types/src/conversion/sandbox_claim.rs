@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::object::Object;
+use super::object::{NoRoom, Object};
 use super::state::{Carried, State, is};
 use super::{Conversion, ConversionError};
 use crate::annotations::{v1alpha1_state, v1beta1_state};
@@ -72,7 +72,7 @@ fn to_v1beta1(object: &mut Object) -> Result<(), ConversionError> {
     if request != Request::suggested_by(&pool) {
         let mut saved = State::default();
         saved.set("/spec", request.to_json());
-        saved.leave_in(object, v1alpha1_state::CLAIM, &[]);
+        saved.leave_in(object, v1alpha1_state::CLAIM).map_err(|NoRoom| ConversionError::Full)?;
     }
     object.set("/spec/warmPoolRef", json!({"name": pool}));
     Ok(())
@@ -92,7 +92,7 @@ fn to_v1alpha1(object: &mut Object) {
         object.set("/spec/sandboxTemplateRef", json!({"name": request.template}));
         object.set("/spec/warmpool", request.warmpool.into());
     }
-    carried.leave_in(object, v1beta1_state::CLAIM, &ONLY_IN_V1BETA1);
+    carried.leave_or_name_in(object, v1beta1_state::CLAIM);
 }
 
 /// The request to show for a pool: the one it was made from, if there was one and the pool still follows from it.

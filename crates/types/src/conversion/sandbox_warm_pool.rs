@@ -23,7 +23,7 @@ fn to_v1alpha1(object: &mut Object) {
     object.take_annotation(v1beta1_state::POOL);
     let mut carried = State::default();
     carried.carry(object, &ONLY_IN_V1BETA1);
-    carried.leave_in(object, v1beta1_state::POOL, &[]);
+    carried.leave_or_name_in(object, v1beta1_state::POOL);
 }
 
 /// An int64 that is not negative, as the schema has it.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::ConversionError;
-use super::object::Object;
+use super::object::{NoRoom, Object};
 
 /// Where the fields that did not fit are named.
 const OMITTED: &str = "omitted";
@@ -45,15 +45,21 @@ impl State {
         serde_json::from_str::<Map<String, Value>>(&text).map(|state| Self(state.into())).unwrap_or_default()
     }
 
-    /// Leaves the state in an annotation, if it says anything. Without room for it, `indispensable` fields are named
-    /// there, so that a write through the view is refused and nothing is lost.
-    pub(super) fn leave_in(&self, object: &mut Object, key: &str, indispensable: &[Carried]) {
-        if self.0.is_null() || object.set_annotation(key, self.0.to_string()).is_ok() {
+    /// Leaves the state in an annotation, if it says anything.
+    pub(super) fn leave_in(&self, object: &mut Object, key: &str) -> Result<(), NoRoom> {
+        if self.0.is_null() { Ok(()) } else { object.set_annotation(key, self.0.to_string()) }
+    }
+
+    /// Leaves the state in a view. Without room for it, a field of the spec that is missing is named in its place, so
+    /// that a write through the view is refused and nothing is lost.
+    pub(super) fn leave_or_name_in(&self, object: &mut Object, key: &str) {
+        if self.leave_in(object, key).is_ok() {
             return;
         }
-        if let Some(field) = indispensable.iter().find(|field| self.get(field.pointer).is_some()) {
+        if let Some(field) = self.get("/spec").and_then(Value::as_object).and_then(|spec| spec.keys().next())
+        {
             // Annotations that are full to the last byte leave no place even for this; reading matters more.
-            let _ = object.set_annotation(key, json!({OMITTED: field.pointer}).to_string());
+            let _ = object.set_annotation(key, json!({OMITTED: format!("spec.{field}")}).to_string());
         }
     }
 

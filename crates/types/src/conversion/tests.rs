@@ -446,7 +446,7 @@ fn volumes_too_large_for_an_annotation_show_without_them_and_cannot_be_written_o
         "it would be refused by the API server"
     );
     let refusal = convert(shown, Version::V1beta1).expect_err("the volumes would be lost").to_string();
-    insta::assert_snapshot!(refusal, @"/spec/volumeClaimTemplates does not fit this version's view of the object; write the object as v1beta1");
+    insta::assert_snapshot!(refusal, @"spec.volumeClaimTemplates does not fit this version's view of the object; write the object as v1beta1");
 }
 
 #[test]
@@ -495,4 +495,26 @@ fn a_map_of_annotations_goes_with_the_last_of_them() {
     let mut object = sandbox("v1alpha1", json!({"replicas": 1}), json!({}));
     object["metadata"]["annotations"] = json!({v1beta1_state::SANDBOX: "{}"});
     assert_eq!(up(&object)["metadata"].get("annotations"), None);
+}
+
+/// Annotations as large as the API server takes them, but for so many bytes.
+fn full_but_for(mut object: Value, bytes: usize) -> Value {
+    object["metadata"]["annotations"] = json!({"note": "x".repeat(256 * 1024 - "note".len() - bytes)});
+    object
+}
+
+#[test]
+fn a_pool_that_cannot_be_carried_cannot_be_written_over() {
+    let stored = full_but_for(claim("v1beta1", json!({"warmPoolRef": {"name": "default"}})), 100);
+    let refusal =
+        convert(down(&stored), Version::V1beta1).expect_err("the pool would become another").to_string();
+    insta::assert_snapshot!(refusal, @"spec.warmPoolRef does not fit this version's view of the object; write the object as v1beta1");
+}
+
+#[test]
+fn a_request_that_cannot_be_saved_is_refused() {
+    let cold = claim("v1alpha1", json!({"sandboxTemplateRef": {"name": "python"}, "warmpool": "none"}));
+    let refusal =
+        convert(full_but_for(cold, 100), Version::V1beta1).expect_err("`none` would be lost").to_string();
+    insta::assert_snapshot!(refusal, @"the annotations leave no room for what v1beta1 has no field for; shorten them");
 }
