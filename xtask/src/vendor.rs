@@ -1,5 +1,5 @@
-//! `cargo xtask vendor`: copies the Kubernetes definitions that our schemas embed out of the pinned Kubernetes module.
-//! Only data is taken: the published OpenAPI definitions, without their descriptions.
+//! `cargo xtask vendor`: copies the Kubernetes definitions that our schemas and the embedded API server build on out of
+//! the pinned Kubernetes module. Only data is taken: the published OpenAPI definitions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,24 +10,86 @@ use serde_json::{Map, Value};
 
 use crate::{command, terminal, workspace};
 
-const TARGET: &str = "crates/types/kubernetes/definitions.json";
-const DOCUMENTS: [&str; 2] = ["api__v1_openapi.json", "apis__networking.k8s.io__v1_openapi.json"];
-const ROOTS: [&str; 4] = [
-    "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
-    "io.k8s.api.core.v1.PodSpec",
-    "io.k8s.api.networking.v1.NetworkPolicyEgressRule",
-    "io.k8s.api.networking.v1.NetworkPolicyIngressRule",
+/// A file of definitions: these roots and all they refer to.
+struct Selection {
+    target: &'static str,
+    roots: &'static [&'static str],
+    /// Text for people, which `kubectl explain` shows and the schemas of our own kinds leave out.
+    descriptions: bool,
+}
+
+const SELECTIONS: [Selection; 2] = [
+    Selection {
+        target: "crates/types/kubernetes/definitions.json",
+        roots: &[
+            "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
+            "io.k8s.api.core.v1.PodSpec",
+            "io.k8s.api.networking.v1.NetworkPolicyEgressRule",
+            "io.k8s.api.networking.v1.NetworkPolicyIngressRule",
+        ],
+        descriptions: false,
+    },
+    Selection {
+        target: "crates/apiserver/kubernetes/definitions.json",
+        roots: &[
+            "io.k8s.api.authentication.v1.SelfSubjectReview",
+            "io.k8s.api.authentication.v1.TokenRequest",
+            "io.k8s.api.authentication.v1.TokenReview",
+            "io.k8s.api.authorization.v1.LocalSubjectAccessReview",
+            "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
+            "io.k8s.api.authorization.v1.SelfSubjectRulesReview",
+            "io.k8s.api.authorization.v1.SubjectAccessReview",
+            "io.k8s.api.autoscaling.v1.Scale",
+            "io.k8s.api.coordination.v1.LeaseList",
+            "io.k8s.api.core.v1.Binding",
+            "io.k8s.api.core.v1.ConfigMapList",
+            "io.k8s.api.core.v1.EndpointsList",
+            "io.k8s.api.core.v1.EventList",
+            "io.k8s.api.core.v1.NamespaceList",
+            "io.k8s.api.core.v1.NodeList",
+            "io.k8s.api.core.v1.PersistentVolumeClaimList",
+            "io.k8s.api.core.v1.PersistentVolumeList",
+            "io.k8s.api.core.v1.PodList",
+            "io.k8s.api.core.v1.SecretList",
+            "io.k8s.api.core.v1.ServiceAccountList",
+            "io.k8s.api.core.v1.ServiceList",
+            "io.k8s.api.discovery.v1.EndpointSliceList",
+            "io.k8s.api.events.v1.EventList",
+            "io.k8s.api.networking.v1.NetworkPolicyList",
+            "io.k8s.api.node.v1.RuntimeClassList",
+            "io.k8s.api.policy.v1.Eviction",
+            "io.k8s.api.rbac.v1.ClusterRoleBindingList",
+            "io.k8s.api.rbac.v1.ClusterRoleList",
+            "io.k8s.api.rbac.v1.RoleBindingList",
+            "io.k8s.api.rbac.v1.RoleList",
+            "io.k8s.api.storage.v1.StorageClassList",
+            "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionList",
+            "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup",
+            "io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList",
+            "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+            "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
+            "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
+            "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent",
+        ],
+        descriptions: true,
+    },
 ];
 
 pub(crate) fn run() -> Result<()> {
     let published = published(&module()?)?;
+    SELECTIONS.iter().try_for_each(|selection| write(selection, &published))
+}
+
+fn write(selection: &Selection, published: &Map<String, Value>) -> Result<()> {
+    let Selection { target, roots, descriptions } = selection;
     let mut taken = BTreeMap::new();
-    for root in ROOTS {
-        take(root, &published, &mut taken)?;
+    roots.iter().try_for_each(|root| take(root, published, &mut taken))?;
+    if !descriptions {
+        taken.values_mut().for_each(|definition| *definition = undescribed(definition));
     }
     let text = serde_json::to_string_pretty(&taken).context("writing the definitions as JSON")? + "\n";
-    fs::write(workspace::root().join(TARGET), text).with_context(|| format!("writing {TARGET}"))?;
-    terminal::note(&format!("wrote {} definitions to {TARGET}", taken.len()));
+    fs::write(workspace::root().join(target), text).with_context(|| format!("writing {target}"))?;
+    terminal::note(&format!("wrote {} definitions to {target}", taken.len()));
     Ok(())
 }
 
@@ -41,8 +103,12 @@ fn module() -> Result<PathBuf> {
 
 fn published(module: &Path) -> Result<Map<String, Value>> {
     let mut definitions = Map::new();
-    for document in DOCUMENTS {
-        let path = module.join("api/openapi-spec/v3").join(document);
+    let folder = module.join("api/openapi-spec/v3");
+    let mut documents: Vec<_> = fs::read_dir(&folder)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .with_context(|| format!("reading {}", folder.display()))?;
+    documents.sort_by_key(fs::DirEntry::file_name);
+    for path in documents.iter().map(fs::DirEntry::path) {
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
         let mut parsed: Value =
             serde_json::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
@@ -60,7 +126,7 @@ fn take(name: &str, published: &Map<String, Value>, taken: &mut BTreeMap<String,
     }
     let definition =
         published.get(name).with_context(|| format!("{name} is not among the published definitions"))?;
-    taken.insert(name.to_owned(), undescribed(definition));
+    taken.insert(name.to_owned(), definition.clone());
     references(definition).into_iter().try_for_each(|reference| take(reference, published, taken))
 }
 
@@ -95,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_brings_what_it_refers_to_and_no_descriptions() {
+    fn a_definition_brings_what_it_refers_to() {
         let published = json!({
             "a": {"description": "text", "properties": {"b": {"allOf": [{"$ref": "#/components/schemas/b"}]}}},
             "b": {"properties": {"description": {"type": "string", "description": "text"}}},
@@ -104,7 +170,7 @@ mod tests {
         let mut taken = BTreeMap::new();
         take("a", published.as_object().unwrap(), &mut taken).unwrap();
         assert_eq!(taken.keys().collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(taken["b"], json!({"properties": {"description": {"type": "string"}}}));
-        assert_eq!(taken["a"].get("description"), None);
+        assert_eq!(undescribed(&taken["b"]), json!({"properties": {"description": {"type": "string"}}}));
+        assert_eq!(undescribed(&taken["a"]).get("description"), None);
     }
 }

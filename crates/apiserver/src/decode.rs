@@ -1,0 +1,1 @@
+//! Turns the bytes of a request into an object, as strictly as the client asked for.

@@ -1,0 +1,1 @@
+//! The values that Kubernetes' own kinds get where the writer left them out.

@@ -1,0 +1,1 @@
+//! CustomResourceDefinitions: whether one is in order, and the kinds that it defines.

@@ -1,0 +1,1 @@
+//! Objects as the rows and columns that `kubectl get` prints.

@@ -1,0 +1,1 @@
+//! The rules that objects of Kubernetes' own kinds and the metadata of all kinds obey.
