@@ -77,6 +77,12 @@ impl Status {
         Self::new(400, "BadRequest", message)
     }
 
+    /// A method that a path does not know.
+    pub fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self { details: Some(Box::default()), ..Self::new(405, "MethodNotAllowed", message) }
+    }
+
     pub fn method_not_supported(resource: &GroupResource, action: &str) -> Self {
         let message = format!("{action} is not supported on resources of kind \"{resource}\"");
         Self::new(405, "MethodNotAllowed", message).about(resource, "")

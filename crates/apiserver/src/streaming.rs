@@ -6,6 +6,7 @@ mod carrier;
 mod channels;
 mod logs;
 mod multiplex;
+mod no_pods;
 mod pods;
 mod port_forward;
 mod query;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use logs::LogOptions;
+pub use no_pods::NoPods;
 pub use pods::{
     Connection, Container, Error, Input, Log, Output, Pod, PodStreams, Process, TerminalSize, Wanted,
 };

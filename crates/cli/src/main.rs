@@ -1,7 +1,12 @@
 //! `asb`: one program for every part of Agent Sandbox. Each subcommand lives in the module of its name.
 
 mod crds;
+mod kubeconfig;
 mod output;
+mod place;
+mod status;
+mod up;
+mod version;
 
 use std::process::ExitCode;
 
@@ -17,7 +22,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Up(up::Arguments),
+    Status(status::Arguments),
+    Kubeconfig(kubeconfig::Arguments),
     Crds(crds::Arguments),
+    Version(version::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -29,6 +38,10 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
+        Command::Up(arguments) => up::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
         Command::Crds(arguments) => crds::run(&arguments),
+        Command::Version(arguments) => version::run(&arguments),
     }
 }

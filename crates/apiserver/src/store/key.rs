@@ -61,6 +61,10 @@ pub struct Scope {
 }
 
 impl Scope {
+    pub fn everything() -> Self {
+        Self { prefix: String::new() }
+    }
+
     pub fn resource(resource: &str) -> Self {
         Self { prefix: format!("{resource}{SEPARATOR}") }
     }

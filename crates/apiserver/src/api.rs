@@ -1,0 +1,106 @@
+//! What can be done with objects: everything between a decoded request and the store. Knows nothing of HTTP, and asks
+//! nobody whether the user may; that was settled before.
+
+mod create;
+mod delete;
+mod housekeeping;
+mod list;
+pub(crate) mod scale;
+mod surroundings;
+mod update;
+mod watch;
+
+use std::borrow::Cow;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+pub use create::Created;
+pub use list::Page;
+pub use update::{Proposal, Updated};
+pub use watch::{Feed, FeedEvent};
+
+use crate::registry::Registry;
+use crate::resource::Resource;
+use crate::rules;
+use crate::status::Status;
+use crate::store::{Entry, Store, WriteError};
+
+/// The objects of one cluster and their rules.
+pub struct Api {
+    store: Store,
+    registry: RwLock<Arc<Registry>>,
+}
+
+/// Which objects a request is about, and on whose behalf it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    pub resource: &'a Resource,
+    pub namespace: Option<&'a str>,
+    pub subresource: Option<&'a str>,
+    /// Whom fields belong to where the client names no manager.
+    pub agent: &'a str,
+}
+
+impl Api {
+    pub fn new(store: Store) -> Self {
+        Self { store, registry: RwLock::new(Arc::new(Registry::new())) }
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What is served now.
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn set_registry(&self, registry: Registry) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    pub fn get(&self, target: &Target<'_>, name: &str) -> Result<Arc<Entry>, Status> {
+        let resource = target.resource;
+        let entry = self.store.get(&resource.key(target.namespace, name));
+        entry.ok_or_else(|| Status::not_found(&resource.group_resource(), name))
+    }
+}
+
+/// An object as a version of its resource shows it.
+pub fn shown<'a>(resource: &Resource, stored: &'a Value) -> Result<Cow<'a, Value>, Status> {
+    rules::to_version(resource, stored)
+}
+
+/// What a client hears of a write that was not made.
+pub(crate) fn failed(target: &Target<'_>, name: &str, error: WriteError) -> Status {
+    let resource = target.resource.group_resource();
+    match error {
+        WriteError::Rejected(rejection) => match rejection {
+            crate::store::Rejection::Exists(entry) => exists(target, name, &entry.value),
+            crate::store::Rejection::Missing(_) => Status::not_found(&resource, name),
+            crate::store::Rejection::Changed(_) => Status::conflict(&resource, name, CHANGED),
+        },
+        other => {
+            tracing::error!(error = &other as &dyn std::error::Error, %resource, name, "a write failed");
+            Status::internal(&other.to_string())
+        }
+    }
+}
+
+fn exists(target: &Target<'_>, name: &str, current: &Value) -> Status {
+    let status = Status::already_exists(&target.resource.group_resource(), name);
+    if crate::object::Object::is_deleting(current) {
+        return Status { message: format!("object is being deleted: {}", status.message), ..status };
+    }
+    status
+}
+
+/// In the words that clients look for.
+pub(crate) const CHANGED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";

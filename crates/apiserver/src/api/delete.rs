@@ -1,0 +1,121 @@
+//! Deleting objects, one or many.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Api, Target, failed};
+use crate::deletion::{self, Deletion};
+use crate::object::Object;
+use crate::options::{DeleteOptions, ListOptions};
+use crate::status::Status;
+use crate::store::{Entry, Precondition, Rejection, WriteError};
+use crate::{admission, rules};
+
+/// What became of a deletion.
+#[derive(Clone, Debug)]
+pub struct Deleted {
+    /// The object, or a Status that says that it is gone.
+    pub answer: Value,
+    pub is_gone: bool,
+}
+
+impl Api {
+    pub async fn delete(&self, target: &Target<'_>, name: &str, options: &DeleteOptions) -> Result<Deleted, Status> {
+        loop {
+            let entry = self.get(target, name)?;
+            check_preconditions(target, &entry.value, options)?;
+            admission::check_delete(&target.resource.group_kind(), &entry.value, &self.surroundings())?;
+            let grace = rules::grace(target.resource, &entry.value);
+            let mut decision = deletion::decide(&entry.value, options, grace, self.now());
+            rules::adjust_deletion(target.resource, &entry.value, &mut decision, self.now());
+            match self.carry_out(target, &entry, decision, options.is_dry_run).await {
+                Err(WriteError::Rejected(Rejection::Changed(_))) => {}
+                Err(error) => return Err(failed(target, name, error)),
+                Ok(deleted) => return deleted,
+            }
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        target: &Target<'_>,
+        entry: &Arc<Entry>,
+        decision: Deletion,
+        is_dry_run: bool,
+    ) -> Result<Result<Deleted, Status>, WriteError> {
+        let unchanged = Precondition::Unchanged(entry.revision);
+        let (object, is_gone) = match decision {
+            Deletion::Pending => (entry.value.clone(), false),
+            Deletion::Marked(marked) if is_dry_run || marked == entry.value => (marked, false),
+            Deletion::Now | Deletion::MarkedThenGone(_) if is_dry_run => (entry.value.clone(), true),
+            Deletion::Marked(marked) => (self.store.put(entry.key.clone(), unchanged, marked).await?.value.clone(), false),
+            Deletion::Now => (self.store.delete(entry.key.clone(), unchanged).await?.value.clone(), true),
+            Deletion::MarkedThenGone(marked) => {
+                let marked = self.store.put(entry.key.clone(), unchanged, marked).await?;
+                let unchanged = Precondition::Unchanged(marked.revision);
+                match self.store.delete(entry.key.clone(), unchanged).await {
+                    // Whoever was faster with the second step did the same.
+                    Err(WriteError::Rejected(Rejection::Missing(_))) => (marked.value.clone(), true),
+                    deleted => (deleted?.value.clone(), true),
+                }
+            }
+        };
+        Ok(answer(target, object, is_gone))
+    }
+
+    /// Deletes what a list with these options would show, and returns that list.
+    pub async fn delete_collection(
+        &self,
+        target: &Target<'_>,
+        options: &DeleteOptions,
+        list: &ListOptions,
+    ) -> Result<super::Page, Status> {
+        let page = self.list(target, list)?;
+        for entry in &page.entries {
+            let target = Target { namespace: entry.key.namespace(), ..*target };
+            match self.delete(&target, entry.key.name(), options).await {
+                Err(status) if status.code != 404 => return Err(status),
+                _ => {}
+            }
+        }
+        Ok(page)
+    }
+}
+
+fn answer(target: &Target<'_>, object: Value, is_gone: bool) -> Result<Deleted, Status> {
+    let answers_with_object = !is_gone || rules::returns_deleted_object(target.resource);
+    let answer = if answers_with_object {
+        rules::to_version(target.resource, &object)?.into_owned()
+    } else {
+        gone(target, &object)
+    };
+    Ok(Deleted { answer, is_gone })
+}
+
+fn gone(target: &Target<'_>, object: &Value) -> Value {
+    let resource = target.resource;
+    let mut details = json!({"name": object.name(), "kind": resource.plural, "uid": object.uid()});
+    if !resource.group.is_empty() {
+        details["group"] = resource.group.as_str().into();
+    }
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+}
+
+fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+    let kind = crate::identity::GroupResource::new(&target.resource.group, &target.resource.kind);
+    let refuse = |why: String| Err(Status::conflict(&kind, object.name(), &why));
+    match (&options.uid, &options.resource_version) {
+        (Some(uid), _) if uid != object.uid() => refuse(format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). \
+             The object might have been deleted and then recreated",
+            object.uid()
+        )),
+        (_, Some(version)) if version != object.resource_version() => refuse(format!(
+            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). \
+             The object might have been modified",
+            object.resource_version()
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! What the server's own controllers do with objects, by key and without a client. The rules are the same for them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Api, Proposal, Target};
+use crate::options::{DeleteOptions, WriteOptions};
+use crate::resource::Resource;
+use crate::status::Status;
+use crate::store::Key;
+
+/// To whom fields belong that the server itself writes.
+const MANAGER: &str = "kube-controller-manager";
+
+impl Api {
+    /// The resource of a stored object, in the version in which it is stored.
+    pub(crate) fn resource_of(&self, key: &Key) -> Option<Arc<Resource>> {
+        self.registry().stored_as(key.resource()).cloned()
+    }
+
+    /// Changes an object, if it is still there.
+    pub(crate) async fn amend(
+        &self,
+        key: &Key,
+        subresource: Option<&str>,
+        change: impl Fn(&mut Value) + Send + Sync,
+    ) -> Result<(), Status> {
+        let Some(resource) = self.resource_of(key) else { return Ok(()) };
+        let target = Target { resource: &resource, namespace: key.namespace(), subresource, agent: MANAGER };
+        let propose = |live: Option<&Value>| {
+            let mut object = live.cloned().unwrap_or_default();
+            change(&mut object);
+            Ok(Proposal { object, is_managed: false })
+        };
+        let updated = self.update(&target, key.name(), &WriteOptions::default(), false, &propose).await;
+        gone_is_fine(updated.map(drop))
+    }
+
+    pub(crate) async fn remove(&self, key: &Key, options: &DeleteOptions) -> Result<(), Status> {
+        let Some(resource) = self.resource_of(key) else { return Ok(()) };
+        let target = Target { resource: &resource, namespace: key.namespace(), subresource: None, agent: MANAGER };
+        gone_is_fine(self.delete(&target, key.name(), options).await.map(drop))
+    }
+
+    /// Creates an object of one of Kubernetes' own kinds, unless there is one of its name.
+    pub(crate) async fn ensure(&self, plural: &str, group: &str, object: Value) -> Result<(), Status> {
+        let registry = self.registry();
+        let Some(resource) = registry.find(group, "v1", plural) else { return Ok(()) };
+        let namespace = crate::object::Object::namespace(&object).map(str::to_owned);
+        let name = crate::object::Object::name(&object).to_owned();
+        if self.store().get(&resource.key(namespace.as_deref(), &name)).is_some() {
+            return Ok(());
+        }
+        let target = Target { resource, namespace: namespace.as_deref(), subresource: None, agent: MANAGER };
+        match self.create(&target, object, &WriteOptions::default()).await {
+            Err(status) if status.reason == "AlreadyExists" => Ok(()),
+            created => created.map(drop),
+        }
+    }
+}
+
+fn gone_is_fine(done: Result<(), Status>) -> Result<(), Status> {
+    match done {
+        Err(status) if status.code == 404 => Ok(()),
+        done => done,
+    }
+}

@@ -1,0 +1,122 @@
+//! Reading collections: at the latest revision or an earlier one, whole or page by page.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use super::{Api, Target, shown};
+use crate::options::ListOptions;
+use crate::status::Status;
+use crate::store::{Entry, Key, Listing, Revision};
+
+/// A list, or a part of one.
+pub struct Page {
+    pub revision: Revision,
+    pub entries: Vec<Arc<Entry>>,
+    /// What to ask with for the rest.
+    pub continuation: Option<String>,
+    /// How many come after this page, where that is known.
+    pub remaining: Option<usize>,
+}
+
+/// Where the next page starts. Clients send it back as they got it.
+#[derive(Serialize, Deserialize)]
+struct Place {
+    /// At which revision the list is read.
+    revision: u64,
+    /// The last key of the page before.
+    namespace: String,
+    name: String,
+}
+
+impl Api {
+    pub fn list(&self, target: &Target<'_>, options: &ListOptions) -> Result<Page, Status> {
+        let known = &target.resource.selectable;
+        options.selector.fields.check(known).map_err(Status::bad_request)?;
+        let place = options.continuation.as_deref().map(place).transpose()?;
+        let mut listing = self.listing(target, options, place.as_ref())?;
+        if let Some(place) = &place {
+            let last = target.resource.key(Some(&place.namespace).filter(|it| !it.is_empty()).map(String::as_str), &place.name);
+            listing.entries.retain(|entry| entry.key > last);
+        }
+        if !options.selector.is_empty() {
+            listing.entries.retain(|entry| matches(target, options, entry));
+        }
+        Ok(page(listing, options))
+    }
+
+    fn listing(&self, target: &Target<'_>, options: &ListOptions, place: Option<&Place>) -> Result<Listing, Status> {
+        let scope = target.resource.scope(target.namespace);
+        if let Some(place) = place {
+            let revision = Revision(place.revision);
+            return self.store.list_at(&scope, revision).map_err(|_| Status::expired(CONTINUE_TOO_OLD));
+        }
+        let wanted = options.resource_version.as_deref().map(revision).transpose()?.unwrap_or_default();
+        let latest = self.store.revision();
+        if wanted > latest {
+            return Err(too_large(wanted, latest));
+        }
+        match options.resource_version_match.as_deref() {
+            Some("Exact") => self.store.list_at(&scope, wanted).map_err(|_| Status::expired(LIST_TOO_OLD)),
+            // A page of an old list goes on where the list began.
+            None if options.limit > 0 && wanted > Revision(0) => {
+                self.store.list_at(&scope, wanted).map_err(|_| Status::expired(LIST_TOO_OLD))
+            }
+            _ => Ok(self.store.list(&scope)),
+        }
+    }
+}
+
+const CONTINUE_TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. \
+    You can start a new list without the continue parameter.";
+
+const LIST_TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
+
+fn matches(target: &Target<'_>, options: &ListOptions, entry: &Entry) -> bool {
+    shown(target.resource, &entry.value)
+        .is_ok_and(|object| options.selector.matches(&object, &target.resource.selectable))
+}
+
+fn page(listing: Listing, options: &ListOptions) -> Page {
+    let Listing { revision, mut entries } = listing;
+    let total = entries.len();
+    if options.limit == 0 || total <= options.limit {
+        return Page { revision, entries, continuation: None, remaining: None };
+    }
+    entries.truncate(options.limit);
+    let continuation = entries.last().map(|last| token(revision, &last.key));
+    let remaining = options.selector.is_empty().then_some(total - options.limit);
+    Page { revision, entries, continuation, remaining }
+}
+
+fn token(revision: Revision, last: &Key) -> String {
+    let namespace = last.namespace().unwrap_or_default().to_owned();
+    let place = Place { revision: revision.0, namespace, name: last.name().to_owned() };
+    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&place).expect("plain fields become JSON"))
+}
+
+fn place(token: &str) -> Result<Place, Status> {
+    let bad = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
+    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| bad("it is not one of this server's"))?;
+    serde_json::from_slice(&bytes).map_err(|_| bad("it is not one of this server's"))
+}
+
+/// A version that a client names.
+pub(super) fn revision(text: &str) -> Result<Revision, Status> {
+    text.parse().map_err(|_| {
+        let why = format!("Invalid value: {}: strconv.ParseUint: parsing {}: invalid syntax", crate::field::Quoted(text), crate::field::Quoted(text));
+        Status::bad_request(format!("resourceVersion: {why}"))
+    })
+}
+
+fn too_large(wanted: Revision, latest: Revision) -> Status {
+    let message = format!("Timeout: Too large resource version: {wanted}, current: {latest}");
+    let cause = crate::status::Cause {
+        reason: "ResourceVersionTooLarge".into(),
+        message: "Too large resource version".into(),
+        field: String::new(),
+    };
+    Status::new(504, "Timeout", message).with_causes(vec![cause]).retry_after(1)
+}

@@ -1,0 +1,192 @@
+//! Changing objects: whole, by patch, or through a subresource. One loop for all: propose from what is there, settle,
+//! check, write if nobody else wrote in between, and otherwise begin again.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::create::settle_namespace;
+use super::{Api, CHANGED, Target, failed};
+use crate::object::Object;
+use crate::options::WriteOptions;
+use crate::status::Status;
+use crate::store::{Entry, Precondition, Rejection, WriteError};
+use crate::{admission, apply, field, rules};
+
+/// What a client wants an object to become.
+pub struct Proposal {
+    pub object: Value,
+    /// Whether the managers of its fields are settled, as they are when it was applied.
+    pub is_managed: bool,
+}
+
+/// What became of a change.
+#[derive(Clone, Debug)]
+pub struct Updated {
+    pub object: Value,
+    pub is_new: bool,
+    pub warnings: Vec<String>,
+}
+
+/// How a proposal comes about: from the object as it is, in the version of the request, or from nothing.
+pub type Propose<'a> = dyn Fn(Option<&Value>) -> Result<Proposal, Status> + Send + Sync + 'a;
+
+impl Api {
+    /// `creates` says whether an object that is not there is made.
+    pub async fn update(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        options: &WriteOptions,
+        creates: bool,
+        propose: &Propose<'_>,
+    ) -> Result<Updated, Status> {
+        loop {
+            let attempt = match self.get(target, name) {
+                Ok(entry) => self.change(target, name, options, &entry, propose).await,
+                Err(status) if !creates => return Err(status),
+                Err(_) => self.create_instead(target, options, propose).await,
+            };
+            match attempt {
+                Err(Obstacle::Overtaken) => {}
+                Err(Obstacle::Refused(status)) => return Err(*status),
+                Ok(updated) => return Ok(updated),
+            }
+        }
+    }
+
+    async fn create_instead(
+        &self,
+        target: &Target<'_>,
+        options: &WriteOptions,
+        propose: &Propose<'_>,
+    ) -> Result<Updated, Obstacle> {
+        let Proposal { object, is_managed } = propose(None)?;
+        let created = match is_managed {
+            true => self.create_managed(target, object, options).await,
+            false => self.create(target, object, options).await,
+        };
+        match created {
+            Err(status) if status.reason == "AlreadyExists" => Err(Obstacle::Overtaken),
+            Err(status) => Err(status.into()),
+            Ok(created) => Ok(Updated { object: created.object, is_new: true, warnings: created.warnings }),
+        }
+    }
+
+    async fn change(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        options: &WriteOptions,
+        entry: &Arc<Entry>,
+        propose: &Propose<'_>,
+    ) -> Result<Updated, Obstacle> {
+        let live = rules::to_version(target.resource, &entry.value)?;
+        let Proposal { object, is_managed } = propose(Some(&live))?;
+        let mut new = object;
+        if !is_managed {
+            new = rules::managed(target, Some(&live), new, options, self.now())?;
+        }
+        settle_namespace(target, &mut new)?;
+        settle_version(target, name, &mut new, &live)?;
+        let warnings = rules::deduplicate_owners(&mut new);
+        let surroundings = self.surroundings();
+        admission::mutate_update(&target.resource.group_kind(), target.subresource, &mut new, &live, &surroundings)?;
+        settle_metadata(&mut new, &live);
+        rules::prepare_update(target.resource, target.subresource, &mut new, &live, &surroundings, self.now())?;
+        let errors = rules::validate_update(target.resource, target.subresource, &new, &live);
+        if !errors.is_empty() {
+            return Err(Status::invalid(&target.resource.group_kind(), name, &errors).into());
+        }
+        admission::check_update(&target.resource.group_kind(), target.subresource, &new, &live, &surroundings)?;
+        if apply::same_but_for_times(&new, &live) {
+            return Ok(Updated { object: live.into_owned(), is_new: false, warnings });
+        }
+        let object = self.write(target, name, options, entry, new).await?;
+        Ok(Updated { object, is_new: false, warnings })
+    }
+
+    /// An object that was only waiting for its last finalizer goes with it.
+    async fn write(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        options: &WriteOptions,
+        entry: &Arc<Entry>,
+        new: Value,
+    ) -> Result<Value, Obstacle> {
+        if options.is_dry_run {
+            return Ok(new);
+        }
+        let key = entry.key.clone();
+        let unchanged = Precondition::Unchanged(entry.revision);
+        if rules::goes_with_its_finalizers(target.resource, &new, &entry.value) {
+            return match self.store.delete(key, unchanged).await {
+                Err(WriteError::Rejected(Rejection::Changed(_))) => Err(Obstacle::Overtaken),
+                Err(error) => Err(failed(target, name, error).into()),
+                Ok(_) => Ok(new),
+            };
+        }
+        match self.store.put(key, unchanged, rules::to_storage(target.resource, new)?).await {
+            Err(WriteError::Rejected(Rejection::Changed(_) | Rejection::Missing(_))) => Err(Obstacle::Overtaken),
+            Err(error) => Err(failed(target, name, error).into()),
+            Ok(entry) => Ok(rules::to_version(target.resource, &entry.value)?.into_owned()),
+        }
+    }
+}
+
+/// Why a change was not made.
+enum Obstacle {
+    Refused(Box<Status>),
+    /// Somebody else wrote first. What they left is the new beginning.
+    Overtaken,
+}
+
+impl From<Status> for Obstacle {
+    fn from(status: Status) -> Self {
+        Self::Refused(Box::new(status))
+    }
+}
+
+/// A writer that names the version it saw must have seen the latest.
+fn settle_version(target: &Target<'_>, name: &str, new: &mut Value, live: &Value) -> Result<(), Status> {
+    let resource = target.resource.group_resource();
+    match new.resource_version() {
+        "" | "0" if rules::allows_unconditional_update(target.resource) => {
+            let version = live.resource_version().to_owned();
+            new.set_meta("resourceVersion", version);
+        }
+        "" | "0" => {
+            let kind = crate::identity::GroupKind::new(&resource.group, &resource.resource);
+            let why = "must be specified for an update";
+            return Err(Status::invalid(&kind, name, &[field::Error::invalid("metadata.resourceVersion", 0, why)]));
+        }
+        version if version.parse::<u64>().is_err() => {
+            let why = format!("invalid resource version {}: strconv.ParseUint: parsing {}: invalid syntax", field::Quoted(version), field::Quoted(version));
+            return Err(Status::bad_request(why));
+        }
+        version if version != live.resource_version() => return Err(Status::conflict(&resource, name, CHANGED)),
+        _ => {}
+    }
+    let uid = new.uid();
+    if !uid.is_empty() && uid != live.uid() {
+        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", live.uid());
+        return Err(Status::conflict(&resource, name, &why));
+    }
+    Ok(())
+}
+
+/// What no update changes.
+fn settle_metadata(new: &mut Value, live: &Value) {
+    for field in ["uid", "creationTimestamp", "generation"] {
+        let value = live.meta(field).cloned().unwrap_or_default();
+        new.set_meta(field, value);
+    }
+    if live.is_deleting() {
+        new.set_meta("deletionTimestamp", live.meta_text("deletionTimestamp"));
+        if new.meta("deletionGracePeriodSeconds").is_none() {
+            new.set_meta("deletionGracePeriodSeconds", live.meta("deletionGracePeriodSeconds").cloned().unwrap_or_default());
+        }
+    }
+    new.meta_mut().remove("selfLink");
+}

@@ -1,0 +1,77 @@
+//! Empties a namespace that is being deleted, and lets it go when nothing is left.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::follow;
+use crate::api::Api;
+use crate::object::Object;
+use crate::options::{DeleteOptions, Propagation};
+use crate::status::Status;
+use crate::store::{Event, EventKind, Key, Scope};
+
+/// What keeps a namespace until it is empty.
+const FINALIZER: &str = "kubernetes";
+
+pub(super) async fn run(api: Arc<Api>) {
+    let all = async || {
+        let namespaces = api.store().list(&Scope::resource("namespaces")).entries;
+        work(&api, namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()).await;
+    };
+    let some = async |events: Vec<Event>| work(&api, events.iter().filter_map(concerned).collect()).await;
+    follow(&api, &[], all, some).await;
+}
+
+/// The namespace that may have something to do after an event: one that changed, or one that lost an object.
+fn concerned(event: &Event) -> Option<String> {
+    let key = &event.entry.key;
+    match key.namespace() {
+        None if key.resource() == "namespaces" => Some(key.name().to_owned()),
+        Some(namespace) if event.kind == EventKind::Deleted => Some(namespace.to_owned()),
+        _ => None,
+    }
+}
+
+async fn work(api: &Api, names: BTreeSet<String>) {
+    for name in names {
+        if let Err(status) = tend(api, &name).await {
+            tracing::warn!(namespace = name, error = %status, "a namespace could not be emptied yet");
+        }
+    }
+}
+
+async fn tend(api: &Api, name: &str) -> Result<(), Status> {
+    let key = Key::new("namespaces", None, name);
+    let Some(entry) = api.store().get(&key) else { return Ok(()) };
+    if !entry.value.is_deleting() || !has_finalizer(&entry.value) {
+        return Ok(());
+    }
+    let content = content(api, name);
+    if content.is_empty() {
+        return api.amend(&key, Some("finalize"), drop_finalizer).await;
+    }
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    for object in content {
+        api.remove(&object, &options).await?;
+    }
+    Ok(())
+}
+
+/// Objects in a namespace that nobody has asked to go yet, and those that take their time.
+fn content(api: &Api, namespace: &str) -> Vec<Key> {
+    let registry = api.registry();
+    let resources = registry.stored().filter(|resource| resource.is_namespaced);
+    resources.flat_map(|it| api.store().list(&it.scope(Some(namespace))).entries).map(|it| it.key.clone()).collect()
+}
+
+fn has_finalizer(namespace: &Value) -> bool {
+    namespace["spec"]["finalizers"].as_array().is_some_and(|finalizers| finalizers.iter().any(|it| it == FINALIZER))
+}
+
+fn drop_finalizer(namespace: &mut Value) {
+    if let Some(finalizers) = namespace["spec"]["finalizers"].as_array_mut() {
+        finalizers.retain(|it| it != FINALIZER);
+    }
+}

@@ -1,0 +1,64 @@
+//! Gives every namespace its default ServiceAccount and the certificate of the cluster's authority, which Pods mount.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::follow;
+use crate::api::Api;
+use crate::object::Object;
+use crate::store::{Event, Key, Scope};
+
+pub(super) async fn run(api: Arc<Api>, authority: String) {
+    let all = async || {
+        let namespaces = api.store().list(&Scope::resource("namespaces")).entries;
+        work(&api, &authority, namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()).await;
+    };
+    let some = async |events: Vec<Event>| work(&api, &authority, events.iter().filter_map(concerned).collect()).await;
+    follow(&api, &["namespaces", "serviceaccounts", "configmaps"], all, some).await;
+}
+
+fn concerned(event: &Event) -> Option<String> {
+    let key = &event.entry.key;
+    match (key.resource(), key.name()) {
+        ("namespaces", name) => Some(name.to_owned()),
+        ("serviceaccounts", "default") | ("configmaps", "kube-root-ca.crt") => key.namespace().map(str::to_owned),
+        _ => None,
+    }
+}
+
+async fn work(api: &Api, authority: &str, namespaces: BTreeSet<String>) {
+    for namespace in namespaces {
+        let entry = api.store().get(&Key::new("namespaces", None, &namespace));
+        if entry.is_none_or(|entry| entry.value.is_deleting()) {
+            continue;
+        }
+        let wanted = [("serviceaccounts", account(&namespace)), ("configmaps", certificate(&namespace, authority))];
+        for (plural, object) in wanted {
+            if let Err(status) = api.ensure(plural, "", object).await {
+                tracing::warn!(namespace, plural, error = %status, "a namespace lacks what Pods need");
+            }
+        }
+    }
+}
+
+fn account(namespace: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}})
+}
+
+fn certificate(namespace: &str, authority: &str) -> Value {
+    let description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints \
+                       such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across \
+                       distributions of Kubernetes clusters.";
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "kube-root-ca.crt",
+            "namespace": namespace,
+            "annotations": {"kubernetes.io/description": description},
+        },
+        "data": {"ca.crt": authority},
+    })
+}

@@ -1,0 +1,70 @@
+//! Lets claims and volumes go when nobody uses them. Until then a finalizer keeps them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::follow;
+use crate::api::Api;
+use crate::object::Object;
+use crate::store::{Entry, Event, Scope};
+
+const CLAIM: &str = "kubernetes.io/pvc-protection";
+const VOLUME: &str = "kubernetes.io/pv-protection";
+
+pub(super) async fn run(api: Arc<Api>) {
+    let all = async || work(&api).await;
+    let some = async |_: Vec<Event>| work(&api).await;
+    follow(&api, &["pods", "persistentvolumeclaims", "persistentvolumes"], all, some).await;
+}
+
+async fn work(api: &Api) {
+    let claims = api.store().list(&Scope::resource("persistentvolumeclaims")).entries;
+    for claim in claims.iter().filter(|claim| waits(claim, CLAIM)) {
+        if !is_claim_used(api, claim) {
+            release(api, claim, CLAIM).await;
+        }
+    }
+    let volumes = api.store().list(&Scope::resource("persistentvolumes")).entries;
+    for volume in volumes.iter().filter(|volume| waits(volume, VOLUME)) {
+        if volume.value["status"]["phase"] != "Bound" {
+            release(api, volume, VOLUME).await;
+        }
+    }
+}
+
+fn waits(entry: &Entry, finalizer: &str) -> bool {
+    entry.value.is_deleting() && entry.value.has_finalizer(finalizer)
+}
+
+async fn release(api: &Api, entry: &Entry, finalizer: &str) {
+    let drop = |object: &mut Value| {
+        let kept: Vec<String> = object.finalizers().filter(|it| *it != finalizer).map(str::to_owned).collect();
+        object.set_finalizers(kept.iter().map(String::as_str));
+    };
+    if let Err(status) = api.amend(&entry.key, None, drop).await {
+        tracing::warn!(key = %entry.key, error = %status, "a volume could not be let go");
+    }
+}
+
+/// By a Pod that was given a node and has not ended.
+fn is_claim_used(api: &Api, claim: &Entry) -> bool {
+    let Some(namespace) = claim.key.namespace() else { return false };
+    let pods = api.store().list(&Scope::namespace("pods", namespace)).entries;
+    pods.iter().any(|pod| is_running(&pod.value) && uses(&pod.value, claim.key.name()))
+}
+
+fn is_running(pod: &Value) -> bool {
+    let phase = pod["status"]["phase"].as_str().unwrap_or_default();
+    pod["spec"]["nodeName"].is_string() && !matches!(phase, "Succeeded" | "Failed")
+}
+
+fn uses(pod: &Value, claim: &str) -> bool {
+    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+    let mut volumes = volumes.map(|volume| {
+        let ephemeral = volume.get("ephemeral").is_some();
+        let named = volume["persistentVolumeClaim"]["claimName"].as_str() == Some(claim);
+        named || ephemeral && claim == format!("{}-{}", pod.name(), volume["name"].as_str().unwrap_or_default())
+    });
+    volumes.any(|uses| uses)
+}

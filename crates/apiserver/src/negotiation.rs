@@ -1,0 +1,109 @@
+//! In which form a client wants its answer.
+
+use crate::status::Status;
+
+/// How an object is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    Json,
+    Yaml,
+}
+
+/// What of it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Whole,
+    Table,
+    /// Only the metadata
+    Partial,
+    /// Discovery, all groups at once
+    Aggregated,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Representation {
+    pub syntax: Syntax,
+    pub form: Form,
+}
+
+/// The first form that the client names and the server knows; JSON where it names none.
+pub fn negotiate(accept: Option<&str>, known: &[Form]) -> Result<Representation, Status> {
+    let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
+        return Ok(Representation { syntax: Syntax::Json, form: Form::Whole });
+    };
+    let mut wishes: Vec<Wish> = accept.split(',').filter_map(Wish::parse).collect();
+    wishes.sort_by(|one, other| other.quality.total_cmp(&one.quality));
+    wishes.iter().find_map(|wish| wish.representation(known)).ok_or_else(not_acceptable)
+}
+
+fn not_acceptable() -> Status {
+    let message = "only the following media types are accepted: application/json, application/yaml";
+    Status::new(406, "NotAcceptable", message)
+}
+
+struct Wish<'a> {
+    media: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+impl<'a> Wish<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let media = parts.next().filter(|media| !media.is_empty())?;
+        let parameters: Vec<_> = parts.filter_map(|part| part.split_once('=')).collect();
+        let quality = parameters.iter().find(|(name, _)| *name == "q").and_then(|(_, value)| value.parse().ok());
+        Some(Self { media, parameters, quality: quality.unwrap_or(1.0) })
+    }
+
+    fn parameter(&self, name: &str) -> &'a str {
+        self.parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value).unwrap_or_default()
+    }
+
+    fn representation(&self, known: &[Form]) -> Option<Representation> {
+        let syntax = match self.media {
+            "application/json" | "application/*" | "*/*" => Syntax::Json,
+            "application/yaml" => Syntax::Yaml,
+            _ => return None,
+        };
+        let form = match (self.parameter("as"), self.parameter("g"), self.parameter("v")) {
+            ("", ..) => Form::Whole,
+            ("Table", "meta.k8s.io", "v1") => Form::Table,
+            ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Form::Partial,
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Form::Aggregated,
+            _ => return None,
+        };
+        (form == Form::Whole || known.contains(&form)).then_some(Representation { syntax, form })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(accept: &str, known: &[Form]) -> Option<Form> {
+        negotiate(Some(accept), known).ok().map(|found| found.form)
+    }
+
+    #[test]
+    fn the_first_form_that_is_known_is_taken() {
+        let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+        assert_eq!(form(kubectl, &[Form::Table]), Some(Form::Table));
+        assert_eq!(form(kubectl, &[]), Some(Form::Whole));
+        assert_eq!(form("application/vnd.kubernetes.protobuf,application/json", &[]), Some(Form::Whole));
+        assert_eq!(form("*/*", &[]), Some(Form::Whole));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_acceptable() {
+        for accept in ["text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Table;g=meta.k8s.io;v=v9"] {
+            assert_eq!(negotiate(Some(accept), &[Form::Table]).unwrap_err().code, 406, "{accept}");
+        }
+    }
+
+    #[test]
+    fn nothing_asked_for_is_json() {
+        assert_eq!(negotiate(None, &[]).unwrap().syntax, Syntax::Json);
+        assert_eq!(negotiate(Some("application/yaml"), &[]).unwrap().syntax, Syntax::Yaml);
+    }
+}

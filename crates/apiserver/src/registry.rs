@@ -1,0 +1,94 @@
+//! What is served: Kubernetes' own kinds, and those of the definitions that users applied. A registry never changes; a
+//! new definition makes a new one, which takes the place of the old one whole.
+
+mod built_in;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::resource::{Resource, Verb};
+
+#[derive(Clone)]
+pub struct Registry {
+    built_in: Vec<Arc<Resource>>,
+    /// In the order in which discovery lists them.
+    resources: Vec<Arc<Resource>>,
+    by_path: HashMap<(String, String, String), Arc<Resource>>,
+}
+
+impl Registry {
+    /// Kubernetes' own kinds and no others.
+    pub fn new() -> Self {
+        Self::assemble(built_in::load(), Vec::new())
+    }
+
+    /// The same with these definitions' kinds instead of those of before.
+    #[must_use]
+    pub fn with_defined(&self, defined: Vec<Arc<Resource>>) -> Self {
+        Self::assemble(self.built_in.clone(), defined)
+    }
+
+    fn assemble(built_in: Vec<Arc<Resource>>, defined: Vec<Arc<Resource>>) -> Self {
+        let resources: Vec<_> = built_in.iter().cloned().chain(defined).collect();
+        let place = |it: &Arc<Resource>| (it.group.clone(), it.version.clone(), it.plural.clone());
+        let by_path = resources.iter().map(|resource| (place(resource), Arc::clone(resource))).collect();
+        Self { built_in, resources, by_path }
+    }
+
+    pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.by_path.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+    }
+
+    /// The version of a kind that a reference by `apiVersion` and `kind` names.
+    pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        let (group, version) = crate::identity::group_version(api_version);
+        self.resources.iter().find(|it| it.group == group && it.version == version && it.kind == kind)
+    }
+
+    pub fn all(&self) -> &[Arc<Resource>] {
+        &self.resources
+    }
+
+    /// Each resource that is stored, in the version in which it is: what to look at to see every object once.
+    pub fn stored(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.resources.iter().filter(|it| it.allows(Verb::List) && it.is_storage_version())
+    }
+
+    /// The version in which the objects under a name in the store are kept.
+    pub fn stored_as(&self, name: &str) -> Option<&Arc<Resource>> {
+        self.stored().find(|resource| resource.stored_as() == name)
+    }
+
+    /// Groups in the order of discovery, each with its versions.
+    pub fn groups(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+        for resource in &self.resources {
+            let at = groups.iter().position(|(group, _)| *group == resource.group).unwrap_or_else(|| {
+                groups.push((&resource.group, Vec::new()));
+                groups.len() - 1
+            });
+            let versions = &mut groups[at].1;
+            if !versions.contains(&resource.version.as_str()) {
+                versions.push(&resource.version);
+            }
+        }
+        groups
+    }
+
+    pub fn of_version<'a>(&'a self, group: &'a str, version: &'a str) -> impl Iterator<Item = &'a Arc<Resource>> {
+        self.resources.iter().filter(move |it| it.group == group && it.version == version)
+    }
+}
+
+/// What Kubernetes publishes about its own kinds. Read anew each time: it is asked for rarely and large in memory.
+pub(crate) fn published_definitions() -> Map<String, Value> {
+    built_in::definitions()
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,273 @@
+//! The rules that an object of a resource obeys, whether its kind is Kubernetes' own or somebody's definition. This is
+//! the one place that knows that there are two sorts; the rest of the server asks here.
+
+mod versions;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+pub(crate) use versions::{to_storage, to_version};
+
+use crate::api::Target;
+use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};
+use crate::deletion::{Deletion, Grace};
+use crate::object::Object;
+use crate::options::WriteOptions;
+use crate::resource::{Origin, Resource};
+use crate::status::Status;
+use crate::strategy::{self, Cluster};
+use crate::{apply, defaults, field, validation};
+
+/// Reads an object that was sent to a resource, and says what the sender should be warned of.
+pub(crate) fn decode(
+    resource: &Resource,
+    bytes: &[u8],
+    media: Media,
+    validation: FieldValidation,
+) -> Result<(Value, Vec<String>), Status> {
+    let api_version = resource.api_version();
+    let expected = Expected { api_version: &api_version, kind: &resource.kind };
+    let decoded = decode::decode(bytes, media, expected, Limits::default())?;
+    judge(resource, decoded, validation, expected)
+}
+
+/// The same for an object that came about by a patch.
+pub(crate) fn read(
+    resource: &Resource,
+    object: Value,
+    validation: FieldValidation,
+) -> Result<(Value, Vec<String>), Status> {
+    let api_version = resource.api_version();
+    let expected = Expected { api_version: &api_version, kind: &resource.kind };
+    let decoded = decode::value(object, expected)?;
+    judge(resource, decoded, validation, expected)
+}
+
+fn judge(
+    resource: &Resource,
+    mut decoded: Decoded,
+    validation: FieldValidation,
+    expected: Expected<'_>,
+) -> Result<(Value, Vec<String>), Status> {
+    if let Origin::Defined(defined) = &resource.origin {
+        let unknown = defined.compiled().prune(&mut decoded.object);
+        decoded.problems.extend(unknown.into_iter().map(Problem::Unknown));
+    }
+    let (mut object, warnings) = decoded.judged(validation, expected)?;
+    default(resource, &mut object);
+    Ok((object, warnings))
+}
+
+pub(crate) fn default(resource: &Resource, object: &mut Value) {
+    match &resource.origin {
+        Origin::BuiltIn(_) => defaults::apply(&resource.group_kind(), object),
+        Origin::Defined(defined) => defined.compiled().default(object),
+    }
+}
+
+/// Settles to whom the fields of a written object belong.
+pub(crate) fn managed(
+    target: &Target<'_>,
+    live: Option<&Value>,
+    object: Value,
+    options: &WriteOptions,
+    now: Timestamp,
+) -> Result<Value, Status> {
+    apply::update(live, object, &manager(target, options, apply::Operation::Update), &context(target, now))
+}
+
+/// What an applied configuration makes of an object.
+pub(crate) fn applied(
+    target: &Target<'_>,
+    live: Option<&Value>,
+    config: Value,
+    options: &WriteOptions,
+    now: Timestamp,
+) -> Result<Value, Status> {
+    let manager = manager(target, options, apply::Operation::Apply);
+    let force = options.force.unwrap_or_default();
+    let mut object = apply::apply(live, config, &manager, force, &context(target, now))?;
+    default(target.resource, &mut object);
+    Ok(object)
+}
+
+/// Prepares a new object for validation.
+pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, cluster: &dyn Cluster, now: Timestamp) -> Result<(), Status> {
+    match &resource.origin {
+        Origin::BuiltIn(_) => {
+            strategy::prepare_create(&resource.group_kind(), object, cluster, now)?;
+            let generation = strategy::has_generation(&resource.group_kind()).then_some(1);
+            object.set_meta("generation", generation);
+        }
+        Origin::Defined(defined) => {
+            if defined.has_status() {
+                remove(object, "status");
+            }
+            object.set_meta("generation", 1);
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn validate_create(resource: &Resource, object: &Value) -> Vec<field::Error> {
+    match &resource.origin {
+        Origin::BuiltIn(_) => validation::create(&resource.group_kind(), object),
+        Origin::Defined(defined) => {
+            let mut errors = validation::metadata::create(object, resource.is_namespaced, NAMES_OF_DEFINED);
+            errors.extend(defined.compiled().validate(object, None).errors);
+            errors
+        }
+    }
+}
+
+const NAMES_OF_DEFINED: validation::metadata::NameRule = validation::metadata::NameRule::Dns1123Subdomain;
+
+/// Prepares the next state of an object for validation: what this way of writing does not write stays as it was.
+pub(crate) fn prepare_update(
+    resource: &Resource,
+    subresource: Option<&str>,
+    new: &mut Value,
+    old: &Value,
+    cluster: &dyn Cluster,
+    now: Timestamp,
+) -> Result<(), Status> {
+    let follows = match &resource.origin {
+        Origin::BuiltIn(_) => {
+            strategy::prepare_update(&resource.group_kind(), subresource, new, old, cluster, now)?;
+            strategy::generation_follows(&resource.group_kind(), subresource, new, old)
+        }
+        Origin::Defined(defined) => {
+            keep_parts(new, old, subresource, defined.has_status());
+            is_changed(new, old, defined.has_status())
+        }
+    };
+    if follows {
+        new.set_meta("generation", old.generation() + 1);
+    }
+    Ok(())
+}
+
+/// The status is written through its own path and nothing else is.
+fn keep_parts(new: &mut Value, old: &Value, subresource: Option<&str>, has_status: bool) {
+    match subresource {
+        Some("status") => {
+            let status = new.get("status").cloned();
+            let managed = new.meta("managedFields").cloned();
+            *new = old.clone();
+            remove(new, "status");
+            if let Some((fields, status)) = new.as_object_mut().zip(status) {
+                fields.insert("status".to_owned(), status);
+            }
+            new.set_meta("managedFields", managed.unwrap_or_default());
+        }
+        _ if has_status => {
+            remove(new, "status");
+            if let Some((fields, status)) = new.as_object_mut().zip(old.get("status")) {
+                fields.insert("status".to_owned(), status.clone());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn remove(object: &mut Value, field: &str) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove(field);
+    }
+}
+
+/// Whether anything differs that is wanted, not observed.
+fn is_changed(new: &Value, old: &Value, has_status: bool) -> bool {
+    let wanted = |name: &str| !matches!(name, "metadata" | "apiVersion" | "kind") && !(has_status && name == "status");
+    let fields = |object: &Value| -> Vec<(String, Value)> {
+        let fields = object.as_object().into_iter().flatten();
+        fields.filter(|(name, _)| wanted(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    fields(new) != fields(old)
+}
+
+pub(crate) fn validate_update(resource: &Resource, subresource: Option<&str>, new: &Value, old: &Value) -> Vec<field::Error> {
+    match &resource.origin {
+        Origin::BuiltIn(_) => validation::update(&resource.group_kind(), subresource, new, old),
+        Origin::Defined(defined) => {
+            let mut errors = validation::metadata::common_update(new, old, resource.is_namespaced);
+            errors.extend(validation::metadata::update(new, old));
+            let verdict = match subresource {
+                Some("status") => defined.compiled().validate_status(new, old),
+                _ => defined.compiled().validate(new, Some(old)),
+            };
+            errors.extend(verdict.errors);
+            errors
+        }
+    }
+}
+
+/// Whether a write that names no version is made on whatever is there.
+pub(crate) fn allows_unconditional_update(resource: &Resource) -> bool {
+    resource.is_built_in() && strategy::allows_unconditional_update(&resource.group_kind())
+}
+
+/// Whether a PUT to a name that nobody has makes an object.
+pub(crate) fn allows_create_on_update(resource: &Resource) -> bool {
+    resource.is_built_in() && strategy::allows_create_on_update(&resource.group_kind())
+}
+
+/// How long an object has to end by itself. Only Pods have anything to end.
+pub(crate) fn grace(resource: &Resource, object: &Value) -> Grace {
+    if resource.group_kind() != crate::identity::GroupKind::new("", "Pod") {
+        return Grace::Unknown;
+    }
+    let has_node = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    let has_ended = matches!(object["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
+    if !has_node || has_ended {
+        return Grace::Needless;
+    }
+    Grace::Usually(object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or_default())
+}
+
+/// A Namespace and a definition go only after what is in them, whatever their finalizers say.
+pub(crate) fn adjust_deletion(resource: &Resource, object: &Value, decision: &mut Deletion, now: Timestamp) {
+    strategy::adjust_deletion(&resource.group_kind(), object, decision, now);
+}
+
+/// Whether a deletion is answered with what was deleted instead of with the news that it is gone.
+pub(crate) fn returns_deleted_object(resource: &Resource) -> bool {
+    const KINDS: [&str; 6] = ["Namespace", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Service", "ServiceAccount"];
+    match resource.group.as_str() {
+        "" => KINDS.contains(&resource.kind.as_str()),
+        "storage.k8s.io" => true,
+        _ => false,
+    }
+}
+
+/// An object that only its finalizers kept goes with the last of them.
+pub(crate) fn goes_with_its_finalizers(resource: &Resource, new: &Value, old: &Value) -> bool {
+    let grace = new.meta("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
+    let is_empty_namespace = resource.kind != "Namespace"
+        || !resource.group.is_empty()
+        || new["spec"]["finalizers"].as_array().is_none_or(Vec::is_empty);
+    old.is_deleting() && grace == 0 && new.finalizers().next().is_none() && is_empty_namespace
+}
+
+/// Owners that are named twice are named once, and the writer hears of it.
+pub(crate) fn deduplicate_owners(object: &mut Value) -> Vec<String> {
+    let owners = object.owners();
+    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut twice: Vec<String> = Vec::new();
+    for owner in owners {
+        if kept.contains(owner) {
+            twice.push(owner["uid"].as_str().unwrap_or_default().to_owned());
+        } else {
+            kept.push(owner.clone());
+        }
+    }
+    if twice.is_empty() {
+        return Vec::new();
+    }
+    object.set_meta("ownerReferences", kept);
+    let uids = twice.join(", ");
+    vec![format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
+         reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
+    )]
+}

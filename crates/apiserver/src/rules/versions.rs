@@ -1,0 +1,74 @@
+//! The versions of a kind: in which one it is stored, and how it is shown in another.
+
+use std::borrow::Cow;
+
+use asb_types::conversion::{self, Version};
+use serde_json::Value;
+
+use crate::object::Object;
+use crate::resource::{Origin, Resource};
+use crate::status::Status;
+use crate::strategy;
+
+/// An object as a version of its resource shows it.
+pub(crate) fn to_version<'a>(resource: &Resource, stored: &'a Value) -> Result<Cow<'a, Value>, Status> {
+    let wanted = resource.api_version();
+    let shown = if stored["apiVersion"] == wanted.as_str() {
+        Cow::Borrowed(stored)
+    } else {
+        Cow::Owned(converted(resource, stored.clone(), &wanted)?)
+    };
+    Ok(with_defaults(resource, shown))
+}
+
+/// An object in the version that is stored. It came through its own version's schema, so that it can be converted.
+pub(crate) fn to_storage(resource: &Resource, object: Value) -> Result<Value, Status> {
+    match &resource.origin {
+        Origin::BuiltIn(_) if resource.group == "events.k8s.io" => Ok(strategy::event_to_core(object)),
+        Origin::BuiltIn(_) => Ok(object),
+        Origin::Defined(defined) if defined.is_storage() => Ok(object),
+        Origin::Defined(defined) => {
+            let wanted = crate::identity::api_version(&resource.group, defined.storage_version());
+            converted(resource, object, &wanted)
+        }
+    }
+}
+
+fn converted(resource: &Resource, mut object: Value, wanted: &str) -> Result<Value, Status> {
+    let Origin::Defined(defined) = &resource.origin else { return Ok(strategy::event_to_v1(object)) };
+    let version = wanted.rsplit('/').next().unwrap_or_default();
+    if is_ours(resource) {
+        let version = if version == "v1alpha1" { Version::V1alpha1 } else { Version::V1beta1 };
+        let name = object.name().to_owned();
+        return conversion::convert(object, version).map_err(|error| {
+            Status::internal(&format!("conversion of {} {name:?} to {wanted} failed: {error}", resource.kind))
+        });
+    }
+    if defined.converts_by_webhook() {
+        let why = format!(
+            "{} is stored in another version than {wanted}, and its definition converts by webhook, which this server \
+             does not call",
+            resource.group_resource()
+        );
+        return Err(Status::internal(&why));
+    }
+    object["apiVersion"] = wanted.into();
+    Ok(object)
+}
+
+/// Kinds whose conversion is part of this program.
+fn is_ours(resource: &Resource) -> bool {
+    matches!(resource.group.as_str(), asb_types::GROUP | asb_types::EXTENSIONS_GROUP)
+}
+
+/// Defaults that a definition got after an object was written show in the object all the same.
+fn with_defaults<'a>(resource: &Resource, object: Cow<'a, Value>) -> Cow<'a, Value> {
+    let Origin::Defined(defined) = &resource.origin else { return object };
+    let written: u64 = object.resource_version().parse().unwrap_or_default();
+    if written >= defined.since() && matches!(object, Cow::Borrowed(_)) {
+        return object;
+    }
+    let mut object = object.into_owned();
+    defined.compiled().default(&mut object);
+    Cow::Owned(object)
+}

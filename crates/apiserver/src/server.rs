@@ -1,0 +1,139 @@
+//! The API server: a store, its rules and controllers behind HTTP, over TLS for everybody and directly for the program
+//! that it is part of. Both ways lead through the same handler.
+
+mod bootstrap;
+mod collection;
+mod endpoints;
+mod events;
+mod gate;
+mod handler;
+mod limits;
+mod listener;
+mod reply;
+mod resources;
+mod streams;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Body;
+use axum::http::Request;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::Api;
+use crate::controllers::{Controllers, serve_definitions};
+use crate::security::certificates::{self, Identity};
+use crate::status::Status;
+use crate::store::{self, Store};
+use crate::streaming::{PodStreams, Streaming};
+use gate::Gate;
+use handler::Peer;
+use limits::Limits;
+use streams::Streams;
+
+/// The file with all objects, inside the data directory.
+const STORE: &str = "objects.redb";
+
+/// Where a server keeps things and listens.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub data_dir: PathBuf,
+    /// Port 0 takes one that is free.
+    pub listen: SocketAddr,
+}
+
+#[derive(Debug, Error)]
+pub enum Error {
+    #[error("cannot use the data directory {}", .0.display())]
+    Directory(PathBuf, #[source] std::io::Error),
+    #[error("cannot open the store")]
+    Store(#[from] store::OpenError),
+    #[error("cannot prepare certificates")]
+    Certificates(#[from] certificates::Error),
+    #[error("cannot listen on {0}")]
+    Listen(SocketAddr, #[source] std::io::Error),
+    #[error("cannot prepare what every cluster has: {0}")]
+    Bootstrap(Status),
+}
+
+/// A server that is ready to answer.
+pub struct Server {
+    shared: Arc<Shared>,
+    controllers: Controllers,
+    identity: Identity,
+    listener: TcpListener,
+}
+
+/// What every request needs.
+pub(crate) struct Shared {
+    api: Arc<Api>,
+    gate: Gate,
+    limits: Limits,
+    streams: Box<dyn Streams>,
+    stop: CancellationToken,
+    address: OnceLock<SocketAddr>,
+}
+
+impl Shared {
+    /// Where the server is reached, for clients that ask.
+    fn address(&self) -> String {
+        self.address.get().map(SocketAddr::to_string).unwrap_or_default()
+    }
+}
+
+impl Server {
+    /// Opens the data directory, makes what is missing, and binds the address. Nothing is answered before [`Self::run`].
+    pub async fn open(config: &Config, pods: impl PodStreams) -> Result<Self, Error> {
+        let Config { data_dir, listen } = config;
+        prepare(data_dir).map_err(|error| Error::Directory(data_dir.clone(), error))?;
+        let api = Arc::new(Api::new(Store::open(&data_dir.join(STORE))?));
+        let listener = TcpListener::bind(listen).await.map_err(|error| Error::Listen(*listen, error))?;
+        let address = listener.local_addr().map_err(|error| Error::Listen(*listen, error))?;
+        let identity = certificates::load(data_dir, address)?;
+        bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
+        serve_definitions(&api).await;
+        let gate = Gate::new(&api, identity.authenticator());
+        let controllers = Controllers::start(&api, identity.authority());
+        let shared = Arc::new(Shared {
+            api,
+            gate,
+            limits: Limits::default(),
+            streams: Box::new(Streaming::new(pods)),
+            stop: CancellationToken::new(),
+            address: OnceLock::from(address),
+        });
+        Ok(Self { shared, controllers, identity, listener })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address.get().copied().unwrap_or_else(|| unreachable!("set when it was made"))
+    }
+
+    /// A client of this server that needs no socket, and may do everything.
+    pub fn client(&self) -> kube::Client {
+        let shared = Arc::clone(&self.shared);
+        let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+            let (shared, peer) = (Arc::clone(&shared), Peer { user: Some(gate::program()) });
+            async move { Ok::<_, std::convert::Infallible>(handler::handle(shared, peer, request.map(Body::new)).await) }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    /// Answers until the token is cancelled, and then ends every stream, watch and controller.
+    pub async fn run(self, stop: CancellationToken) {
+        let Self { shared, controllers, identity, listener } = self;
+        listener::serve(&shared, &identity, listener, stop).await;
+        shared.stop.cancel();
+        shared.streams.stop().await;
+        controllers.stop().await;
+    }
+}
+
+/// The directory holds keys: nobody else may look.
+fn prepare(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}

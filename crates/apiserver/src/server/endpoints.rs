@@ -1,0 +1,130 @@
+//! What is served beside resources: health, version, discovery, OpenAPI.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Method, Response, header};
+use serde_json::{Value, json};
+
+use super::handler::Exchange;
+use super::reply;
+use crate::negotiation::Form;
+use crate::path::Path;
+use crate::status::Status;
+use crate::{discovery, openapi};
+
+pub(super) fn serve(exchange: &Exchange<'_>, path: &Path) -> Result<Response<Body>, Status> {
+    let method = &exchange.parts.method;
+    if method != Method::GET && method != Method::HEAD {
+        return Err(Status::method_not_allowed());
+    }
+    let registry = exchange.server.api.registry();
+    match path {
+        Path::Group(name) => found(exchange, discovery::group(&registry, name)),
+        Path::Version { group, version } => found(exchange, discovery::resources(&registry, group, version)),
+        _ => other(exchange),
+    }
+}
+
+fn found(exchange: &Exchange<'_>, document: Option<Value>) -> Result<Response<Body>, Status> {
+    let document = document.ok_or_else(Status::no_such_path)?;
+    Ok(reply::object(200, &document, exchange.style(&[])?, &[]))
+}
+
+fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
+    let registry = exchange.server.api.registry();
+    let path = exchange.parts.uri.path();
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    match parts.as_slice() {
+        ["healthz" | "livez" | "readyz"] => Ok(health(exchange)),
+        ["healthz" | "livez" | "readyz", "ping"] => Ok(reply::text(200, "ok")),
+        ["version"] => Ok(reply::object(200, &version(), exchange.plain_style(), &[])),
+        ["api"] => groups(exchange, true),
+        ["apis"] => groups(exchange, false),
+        ["openapi", "v3"] => Ok(reply::object(200, &openapi::index(&registry), exchange.plain_style(), &[])),
+        ["openapi", "v3", "api", version] => open_api(exchange, "", version),
+        ["openapi", "v3", "apis", group, version] => open_api(exchange, group, version),
+        [""] => Ok(reply::object(200, &json!({"paths": paths(exchange)}), exchange.plain_style(), &[])),
+        _ => Ok(reply::text(404, "404 page not found\n")),
+    }
+}
+
+fn health(exchange: &Exchange<'_>) -> Response<Body> {
+    let name = exchange.parts.uri.path().trim_matches('/');
+    match exchange.query.get("verbose") {
+        None => reply::text(200, "ok"),
+        Some(_) => reply::text(200, &format!("[+]ping ok\n[+]store ok\n{name} check passed\n")),
+    }
+}
+
+fn groups(exchange: &Exchange<'_>, core: bool) -> Result<Response<Body>, Status> {
+    let registry = exchange.server.api.registry();
+    let style = exchange.style(&[Form::Aggregated])?;
+    if style.representation.form == Form::Aggregated {
+        let mut response = reply::object(200, &discovery::aggregated(&registry, core), style, &[]);
+        let media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+        return Ok(response);
+    }
+    let document = match core {
+        true => discovery::core_versions(&exchange.server.address()),
+        false => discovery::groups(&registry),
+    };
+    Ok(reply::object(200, &document, style, &[]))
+}
+
+fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Result<Response<Body>, Status> {
+    let registry = exchange.server.api.registry();
+    let hash = format!("\"{}\"", openapi::hash(&registry, group, version));
+    let known = exchange.header(header::IF_NONE_MATCH).is_some_and(|known| known == hash);
+    let mut response = if known {
+        reply::bytes_reply(304, Vec::new(), "application/json")
+    } else {
+        let document = openapi::document(&registry, group, version).ok_or_else(Status::no_such_path)?;
+        reply::object(200, &document, exchange.plain_style(), &[])
+    };
+    if let Ok(hash) = HeaderValue::from_str(&hash) {
+        response.headers_mut().insert(header::ETAG, hash);
+    }
+    Ok(response)
+}
+
+/// The version of Kubernetes whose API this is; which program serves it is in the build.
+fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": concat!("v1.36.3+asb-", env!("CARGO_PKG_VERSION")),
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, architecture()),
+    })
+}
+
+/// As Go names it.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+fn paths(exchange: &Exchange<'_>) -> Vec<String> {
+    let registry = exchange.server.api.registry();
+    let mut paths: Vec<String> =
+        ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"].map(str::to_owned).into();
+    for (group, versions) in registry.groups().into_iter().filter(|(group, _)| !group.is_empty()) {
+        paths.push(format!("/apis/{group}"));
+        paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
+    }
+    paths.sort();
+    paths
+}

@@ -1,0 +1,142 @@
+//! Watches on the wire: one JSON document after another, for as long as both sides want it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, Response, header};
+use futures::stream;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::collection::{columns, partial, single_metadata};
+use super::limits::Permit;
+use crate::api::{Feed, FeedEvent, shown};
+use crate::negotiation::Form;
+use crate::resource::Resource;
+use crate::status::Status;
+use crate::table::{self, IncludeObject};
+
+/// Everything about how one client sees its events.
+pub(super) struct Channel {
+    pub resource: Arc<Resource>,
+    pub form: Form,
+    pub include: IncludeObject,
+    /// When the server ends it; clients come back by themselves.
+    pub deadline: Instant,
+    pub stop: CancellationToken,
+    pub permit: Permit,
+}
+
+/// A watch that ends by itself when the client sets no time, so that connections do not live for ever.
+pub(super) const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+pub(super) fn respond(feed: Feed, channel: Channel) -> Response<Body> {
+    let state = State { feed, channel, sent_headers: false, ended: false };
+    let body = stream::unfold(state, |mut state| async move {
+        let bytes = state.next().await?;
+        Some((Ok::<_, Infallible>(bytes), state))
+    });
+    let mut response = Response::new(Body::from_stream(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+/// A watch that cannot start is told so as its first event, as clients expect it.
+pub(super) fn refuse(status: &Status) -> Response<Body> {
+    let line = line("ERROR", &status.to_json());
+    let mut response = Response::new(Body::from(line));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+struct State {
+    feed: Feed,
+    channel: Channel,
+    sent_headers: bool,
+    ended: bool,
+}
+
+impl State {
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        let event = tokio::select! {
+            event = self.feed.next() => event,
+            () = tokio::time::sleep_until(self.channel.deadline) => return None,
+            () = self.channel.stop.cancelled() => return None,
+        };
+        let (name, object) = self.encoded(event);
+        Some(line(name, &object))
+    }
+
+    fn encoded(&mut self, event: FeedEvent) -> (&'static str, Value) {
+        let (name, entry) = match event {
+            FeedEvent::Added(entry) => ("ADDED", entry),
+            FeedEvent::Modified(entry) => ("MODIFIED", entry),
+            FeedEvent::Deleted(entry) => ("DELETED", entry),
+            FeedEvent::Bookmark { revision, ends_initial_events } => {
+                return ("BOOKMARK", self.bookmark(&revision.to_string(), ends_initial_events));
+            }
+            FeedEvent::Error(status) => {
+                self.ended = true;
+                return ("ERROR", status.to_json());
+            }
+        };
+        match shown(&self.channel.resource, &entry.value) {
+            Ok(object) => (name, self.formed(&object)),
+            Err(status) => {
+                self.ended = true;
+                ("ERROR", status.to_json())
+            }
+        }
+    }
+
+    fn formed(&mut self, object: &Value) -> Value {
+        match self.channel.form {
+            Form::Table => {
+                let with_headers = !std::mem::replace(&mut self.sent_headers, true);
+                let (columns, include) = (columns(&self.channel.resource), self.channel.include);
+                let metadata = single_metadata(object);
+                table::table(columns, &[object], metadata, include, with_headers, jiff::Timestamp::now())
+            }
+            Form::Partial => partial(object),
+            _ => object.clone(),
+        }
+    }
+
+    /// An object that is nothing but its kind and how far the watch has come.
+    fn bookmark(&mut self, revision: &str, ends_initial_events: bool) -> Value {
+        let resource = &self.channel.resource;
+        let mut metadata = json!({"resourceVersion": revision});
+        if ends_initial_events {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let bare = json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata});
+        match self.channel.form {
+            Form::Table => {
+                let with_headers = !std::mem::replace(&mut self.sent_headers, true);
+                let columns = columns(&self.channel.resource);
+                let metadata = single_metadata(&bare);
+                table::table(columns, &[&bare], metadata, self.channel.include, with_headers, jiff::Timestamp::now())
+            }
+            Form::Partial => partial(&bare),
+            _ => bare,
+        }
+    }
+}
+
+fn line(name: &str, object: &Value) -> Bytes {
+    let mut text = Vec::with_capacity(512);
+    text.extend_from_slice(b"{\"type\":\"");
+    text.extend_from_slice(name.as_bytes());
+    text.extend_from_slice(b"\",\"object\":");
+    serde_json::to_writer(&mut text, object).expect("a JSON value becomes JSON");
+    text.extend_from_slice(b"}\n");
+    text.into()
+}

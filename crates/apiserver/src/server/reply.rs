@@ -1,0 +1,80 @@
+//! Answers: objects, lists, tables and refusals as responses.
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use serde_json::Value;
+
+use crate::negotiation::{Representation, Syntax};
+use crate::status::Status;
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    pub representation: Representation,
+    pub is_pretty: bool,
+}
+
+pub(super) fn object(code: u16, value: &Value, style: Style, warnings: &[String]) -> Response<Body> {
+    let (bytes, media) = match style.representation.syntax {
+        Syntax::Json if style.is_pretty => (serde_json::to_vec_pretty(value).map(|mut text| {
+            text.push(b'\n');
+            text
+        }), "application/json"),
+        Syntax::Json => (serde_json::to_vec(value), "application/json"),
+        Syntax::Yaml => {
+            let text = serde_saphyr::to_string(value).unwrap_or_default();
+            (Ok(text.into_bytes()), "application/yaml")
+        }
+    };
+    let mut response = bytes_reply(code, bytes.expect("a JSON value becomes JSON"), media);
+    warn(&mut response, warnings);
+    response
+}
+
+pub(super) fn bytes_reply(code: u16, bytes: Vec<u8>, media: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+pub(super) fn text(code: u16, text: &str) -> Response<Body> {
+    let mut response = bytes_reply(code, text.as_bytes().to_vec(), "text/plain; charset=utf-8");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A refusal. Clients that asked for a table or YAML read JSON too.
+pub(super) fn refusal(status: &Status) -> Response<Body> {
+    let bytes = serde_json::to_vec(&status.to_json()).expect("a JSON value becomes JSON");
+    let mut response = bytes_reply(status.code, bytes, "application/json");
+    let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    if seconds > 0 {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+const WARNING: HeaderName = HeaderName::from_static("warning");
+
+/// Two kilobytes for all, as Kubernetes has it: headers of more would make clients give up.
+const MOST_WARNING_BYTES: usize = 4096;
+
+/// Adds warnings in the form that kubectl prints.
+pub(super) fn warn(response: &mut Response<Body>, warnings: &[String]) {
+    let mut left = MOST_WARNING_BYTES;
+    let mut said: Vec<&String> = Vec::new();
+    for warning in warnings {
+        if said.contains(&warning) || warning.len() > left {
+            continue;
+        }
+        left -= warning.len();
+        said.push(warning);
+        let escaped = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{escaped}\"").as_bytes()) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Requests for resources: which verb a method is, and how the answer is put.
+
+mod parts;
+mod patches;
+mod reviews;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Response, header};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::handler::Exchange;
+use super::reply::{self, Style};
+use super::{collection, events, limits};
+use crate::api::{Proposal, Target};
+use crate::decode::{self, Expected, Media};
+use crate::negotiation::{Form, Syntax};
+use crate::object::Object;
+use crate::options::{DeleteOptions, ListOptions, Query, WriteOptions};
+use crate::path::ResourcePath;
+use crate::resource::{Resource, Verb};
+use crate::security::authorization::{self, Attributes};
+use crate::status::Status;
+use crate::streaming::Pod;
+use crate::table::{self, IncludeObject};
+use crate::{api, rules};
+
+/// The parts of Pods that are streams.
+const STREAMS: [&str; 4] = ["attach", "exec", "log", "portforward"];
+
+/// What authorization is asked.
+pub(super) fn attributes(method: &Method, query: &Query, path: &ResourcePath) -> Attributes {
+    Attributes::resource(verb(method, query, path), asked(path))
+}
+
+/// The objects that a request is about, as authorization names them.
+fn asked(path: &ResourcePath) -> authorization::Resource {
+    // A Namespace is in itself, so that a role in it can speak of it.
+    let namespace = match path.resource.as_str() {
+        "namespaces" if path.group.is_empty() => path.name.as_deref(),
+        _ => path.namespace.as_deref(),
+    };
+    authorization::Resource {
+        group: path.group.clone(),
+        resource: path.resource.clone(),
+        subresource: path.subresource.clone().unwrap_or_default(),
+        namespace: namespace.unwrap_or_default().to_owned(),
+        name: path.name.clone().unwrap_or_default(),
+    }
+}
+
+fn verb(method: &Method, query: &Query, path: &ResourcePath) -> &'static str {
+    let is_collection = path.name.is_none();
+    match *method {
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if is_collection => "deletecollection",
+        Method::DELETE => "delete",
+        _ if is_collection && query.flag("watch").unwrap_or_default() => "watch",
+        _ if is_collection => "list",
+        _ => "get",
+    }
+}
+
+pub(super) fn is_stream(method: &Method, path: &ResourcePath) -> bool {
+    let is_part = path.subresource.as_deref().is_some_and(|part| STREAMS.contains(&part));
+    is_part
+        && (path.group.as_str(), path.resource.as_str()) == ("", "pods")
+        && matches!(*method, Method::GET | Method::POST)
+}
+
+/// The Pod that a stream is asked of, which must exist.
+pub(super) fn pod(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Pod, Status> {
+    let (resource, name) = (find(exchange, path)?, path.name.as_deref().unwrap_or_default());
+    let target = target(exchange, path, &resource);
+    exchange.server.api.get(&target, name)?;
+    Ok(Pod { namespace: path.namespace.clone().unwrap_or_default(), name: name.to_owned() })
+}
+
+fn find(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Arc<Resource>, Status> {
+    let registry = exchange.server.api.registry();
+    let resource = registry.find(&path.group, &path.version, &path.resource).ok_or_else(Status::no_such_path)?;
+    let is_misplaced = path.namespace.is_some() && !resource.is_namespaced
+        || path.namespace.is_none() && path.name.is_some() && resource.is_namespaced;
+    if is_misplaced { Err(Status::no_such_path()) } else { Ok(Arc::clone(resource)) }
+}
+
+fn target<'a>(exchange: &'a Exchange<'_>, path: &'a ResourcePath, resource: &'a Resource) -> Target<'a> {
+    Target {
+        resource,
+        namespace: path.namespace.as_deref(),
+        subresource: path.subresource.as_deref(),
+        agent: exchange.agent(),
+    }
+}
+
+pub(super) async fn serve(exchange: &Exchange<'_>, path: &ResourcePath, body: Body) -> Result<Response<Body>, Status> {
+    let resource = find(exchange, path)?;
+    let is_watch = verb(&exchange.parts.method, &exchange.query, path) == "watch";
+    let _permit = if is_watch { None } else { Some(exchange.server.limits.request()?) };
+    let call = Call { exchange, path, resource: &resource };
+    let mut response = match (&exchange.parts.method, path.name.as_deref(), path.subresource.as_deref()) {
+        (_, Some(name), Some(part)) => parts::serve(&call, name, part, body).await?,
+        (&Method::GET, None, None) if is_watch => call.watch()?,
+        (&Method::GET, None, None) => call.list()?,
+        (&Method::POST, None, None) => call.create(limits::body(body).await?).await?,
+        (&Method::DELETE, None, None) => call.delete_collection(limits::body(body).await?).await?,
+        (&Method::GET, Some(name), None) => call.get(name)?,
+        (&Method::PUT, Some(name), None) => call.update(name, limits::body(body).await?).await?,
+        (&Method::PATCH, Some(name), None) => patches::serve(&call, name, limits::body(body).await?).await?,
+        (&Method::DELETE, Some(name), None) => call.delete(name, limits::body(body).await?).await?,
+        _ => return Err(Status::method_not_allowed()),
+    };
+    reply::warn(&mut response, resource.deprecation.as_slice());
+    Ok(response)
+}
+
+/// A request for one resource.
+struct Call<'a> {
+    exchange: &'a Exchange<'a>,
+    path: &'a ResourcePath,
+    resource: &'a Arc<Resource>,
+}
+
+impl Call<'_> {
+    fn api(&self) -> &api::Api {
+        &self.exchange.server.api
+    }
+
+    fn target(&self) -> Target<'_> {
+        target(self.exchange, self.path, self.resource)
+    }
+
+    fn allow(&self, verb: Verb) -> Result<(), Status> {
+        if self.resource.allows(verb) { Ok(()) } else { Err(Status::method_not_allowed()) }
+    }
+
+    fn get(&self, name: &str) -> Result<Response<Body>, Status> {
+        self.allow(Verb::Get)?;
+        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let entry = self.api().get(&self.target(), name)?;
+        let object = api::shown(self.resource, &entry.value)?;
+        self.answer(200, &object, style, &[])
+    }
+
+    fn list(&self) -> Result<Response<Body>, Status> {
+        self.allow(Verb::List)?;
+        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let options = ListOptions::parse(&self.exchange.query)?;
+        let page = self.api().list(&self.target(), &options)?;
+        let bytes = collection::write(self.resource, &page, style.representation, self.include()?)?;
+        let media = match style.representation.syntax {
+            Syntax::Json => "application/json",
+            Syntax::Yaml => "application/yaml",
+        };
+        Ok(reply::bytes_reply(200, bytes, media))
+    }
+
+    fn watch(&self) -> Result<Response<Body>, Status> {
+        self.allow(Verb::Watch)?;
+        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let options = ListOptions::parse(&self.exchange.query)?;
+        let permit = self.exchange.server.limits.watch()?;
+        let wanted = options.timeout_seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
+        let channel = events::Channel {
+            resource: Arc::clone(self.resource),
+            form: style.representation.form,
+            include: self.include()?,
+            deadline: Instant::now() + wanted.unwrap_or(events::LONGEST).min(events::LONGEST),
+            stop: self.exchange.server.stop.clone(),
+            permit,
+        };
+        match self.api().watch(self.resource, &self.target(), &options) {
+            Ok(feed) => Ok(events::respond(feed, channel)),
+            Err(status) if status.code == 410 => Ok(events::refuse(&status)),
+            Err(status) => Err(status),
+        }
+    }
+
+    async fn create(&self, bytes: Bytes) -> Result<Response<Body>, Status> {
+        self.allow(Verb::Create)?;
+        if self.resource.is_namespaced && self.path.namespace.is_none() {
+            return Err(Status::method_not_allowed());
+        }
+        let options = WriteOptions::parse(&self.exchange.query, "CreateOptions")?;
+        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let (object, mut warnings) = self.decode(&bytes, &options)?;
+        if !self.resource.allows(Verb::List) {
+            return reviews::serve(self, &object);
+        }
+        self.check_grants(&object, None)?;
+        let created = self.api().create(&self.target(), object, &options).await?;
+        warnings.extend(created.warnings);
+        self.answer(201, &created.object, style, &warnings)
+    }
+
+    async fn update(&self, name: &str, bytes: Bytes) -> Result<Response<Body>, Status> {
+        self.allow(Verb::Update)?;
+        let options = WriteOptions::parse(&self.exchange.query, "UpdateOptions")?;
+        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let (object, mut warnings) = self.decode(&bytes, &options)?;
+        check_name(name, &object)?;
+        let creates = rules::allows_create_on_update(self.resource);
+        let propose = |live: Option<&Value>| {
+            self.check_grants(&object, live)?;
+            Ok(Proposal { object: object.clone(), is_managed: false })
+        };
+        let updated = self.api().update(&self.target(), name, &options, creates, &propose).await?;
+        warnings.extend(updated.warnings);
+        self.answer(if updated.is_new { 201 } else { 200 }, &updated.object, style, &warnings)
+    }
+
+    async fn delete(&self, name: &str, bytes: Bytes) -> Result<Response<Body>, Status> {
+        self.allow(Verb::Delete)?;
+        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let options = self.delete_options(&bytes)?;
+        let deleted = self.api().delete(&self.target(), name, &options).await?;
+        let is_accepted = !deleted.is_gone && options.orphan_dependents == Some(false);
+        let code = if is_accepted { 202 } else { 200 };
+        if deleted.answer["kind"] == "Status" {
+            return Ok(reply::object(code, &deleted.answer, self.exchange.plain_style(), &[]));
+        }
+        self.answer(code, &deleted.answer, style, &[])
+    }
+
+    async fn delete_collection(&self, bytes: Bytes) -> Result<Response<Body>, Status> {
+        self.allow(Verb::DeleteCollection)?;
+        if self.resource.is_namespaced && self.path.namespace.is_none() {
+            return Err(Status::method_not_allowed());
+        }
+        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let options = self.delete_options(&bytes)?;
+        let list = ListOptions::parse(&self.exchange.query)?;
+        let page = self.api().delete_collection(&self.target(), &options, &list).await?;
+        let bytes = collection::write(self.resource, &page, style.representation, self.include()?)?;
+        Ok(reply::bytes_reply(200, bytes, "application/json"))
+    }
+
+    fn delete_options(&self, bytes: &Bytes) -> Result<DeleteOptions, Status> {
+        if bytes.is_empty() {
+            return DeleteOptions::parse(&self.exchange.query, None);
+        }
+        let body = self.parse(bytes, ("meta.k8s.io/v1", "DeleteOptions"))?;
+        DeleteOptions::parse(&self.exchange.query, Some(&body))
+    }
+
+    /// Fields that grant permissions must not grant more than their writer has.
+    fn check_grants(&self, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+        self.exchange.server.gate.check_grants(&self.exchange.user, &asked(self.path), new, old)
+    }
+
+    /// The object of a body, of the kind that the path names.
+    fn decode(&self, bytes: &Bytes, options: &WriteOptions) -> Result<(Value, Vec<String>), Status> {
+        rules::decode(self.resource, bytes, self.media()?, options.field_validation)
+    }
+
+    /// A body of another kind than the resource's, by its version and kind.
+    fn parse(&self, bytes: &Bytes, (api_version, kind): (&str, &str)) -> Result<Value, Status> {
+        let expected = Expected { api_version, kind };
+        decode::parse(bytes, self.media()?, expected, decode::Limits::default()).map(|parsed| parsed.object)
+    }
+
+    fn media(&self) -> Result<Media, Status> {
+        let given = self.exchange.header(header::CONTENT_TYPE).unwrap_or_default();
+        match given.split(';').next().unwrap_or_default().trim() {
+            "" | "application/json" | "*/*" => Ok(Media::Json),
+            "application/yaml" => Ok(Media::Yaml),
+            "application/vnd.kubernetes.protobuf" if self.resource.is_built_in() => Ok(Media::Protobuf),
+            _ => {
+                let known = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+                let message = format!("the body of the request was in an unknown format - accepted media types include: {known}");
+                Err(Status::new(415, "UnsupportedMediaType", message))
+            }
+        }
+    }
+
+    fn include(&self) -> Result<IncludeObject, Status> {
+        match self.exchange.query.get("includeObject") {
+            None | Some("" | "Metadata") => Ok(IncludeObject::Metadata),
+            Some("None") => Ok(IncludeObject::None),
+            Some("Object") => Ok(IncludeObject::Object),
+            Some(other) => Err(Status::bad_request(format!(
+                "unrecognized value for 'includeObject': {other}; expected None, Metadata or Object"
+            ))),
+        }
+    }
+
+    fn answer(&self, code: u16, object: &Value, style: Style, warnings: &[String]) -> Result<Response<Body>, Status> {
+        let formed = match style.representation.form {
+            Form::Table => {
+                let metadata = collection::single_metadata(object);
+                let columns = collection::columns(self.resource);
+                table::table(columns, &[object], metadata, self.include()?, true, jiff::Timestamp::now())
+            }
+            Form::Partial => collection::partial(object),
+            _ => return Ok(reply::object(code, object, style, warnings)),
+        };
+        Ok(reply::object(code, &formed, style, warnings))
+    }
+}
+
+/// An object keeps its name; one without takes that of its path.
+fn check_name(name: &str, object: &Value) -> Result<(), Status> {
+    match object.name() {
+        given if given == name => Ok(()),
+        "" => Err(Status::bad_request("name must be provided")),
+        given => Err(Status::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        ))),
+    }
+}

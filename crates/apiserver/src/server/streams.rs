@@ -1,0 +1,34 @@
+//! The streaming parts of Pods, whoever runs the Pods.
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use futures::future::BoxFuture;
+
+use super::reply;
+use crate::status::Status;
+use crate::streaming::{Pod, PodStreams, Streaming};
+
+pub(super) trait Streams: Send + Sync {
+    /// Serves `attach`, `exec`, `log` or `portforward`.
+    fn serve<'a>(&'a self, part: &'a str, pod: Pod, request: Request<Body>) -> BoxFuture<'a, Response<Body>>;
+
+    fn stop(&self) -> BoxFuture<'_, ()>;
+}
+
+impl<P: PodStreams> Streams for Streaming<P> {
+    fn serve<'a>(&'a self, part: &'a str, pod: Pod, request: Request<Body>) -> BoxFuture<'a, Response<Body>> {
+        Box::pin(async move {
+            match part {
+                "attach" => self.attach(pod, request).await,
+                "exec" => self.exec(pod, request).await,
+                "log" => self.logs(pod, request.uri()).await,
+                "portforward" => self.port_forward(pod, request).await,
+                _ => reply::refusal(&Status::no_such_path()),
+            }
+        })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(Streaming::stop(self))
+    }
+}

@@ -1,0 +1,82 @@
+//! `asb up`: serves the Kubernetes API on this machine until it is told to stop.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use asb_apiserver::server::{Config, Server};
+use asb_apiserver::streaming::NoPods;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::output;
+use crate::place::Place;
+
+/// Serve the Kubernetes API on this machine.
+///
+/// No cluster, no etcd, no download: one program, one file. kubectl and the client libraries work against it with the
+/// kubeconfig that it writes. Objects are kept in the data directory and are there again at the next start.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  asb up
+  asb up --data-dir ./state --listen 127.0.0.1:0
+
+SIGTERM or Ctrl-C stops it. In another shell:
+  export KUBECONFIG=\"$(asb kubeconfig --path)\"
+  kubectl api-resources")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+
+    /// Where to listen; port 0 takes one that is free
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let start = Instant::now();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+    let served = runtime.block_on(serve(arguments, start));
+    // What is still at it has been asked to end and given its time.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
+    let data_dir = arguments.place.directory()?;
+    let stop = CancellationToken::new();
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    let config = Config { data_dir: data_dir.clone(), listen: arguments.listen };
+    let server = Server::open(&config, NoPods).await?;
+    let address = server.address();
+    let serving = tokio::spawn(server.run(stop.clone()));
+    output::print(&greeting(address, &data_dir, start.elapsed()))?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    stop.cancel();
+    serving.await.context("the server ended badly")
+}
+
+fn greeting(address: SocketAddr, data_dir: &Path, took: Duration) -> String {
+    let kubeconfig = data_dir.join("kubeconfig");
+    format!(
+        "Agent Sandbox {version} serves the Kubernetes API on https://{address} (ready in {took:.2} s)\n\
+         \x20 data        {data}\n\
+         \x20 kubeconfig  {kubeconfig}\n\
+         \n\
+         Next, in another shell:\n\
+         \x20 export KUBECONFIG={kubeconfig}\n\
+         \x20 kubectl get sandboxes --all-namespaces\n\
+         \n\
+         Ctrl-C stops it; everything stored stays.\n",
+        version = env!("CARGO_PKG_VERSION"),
+        took = took.as_secs_f64(),
+        data = data_dir.display(),
+        kubeconfig = kubeconfig.display(),
+    )
+}

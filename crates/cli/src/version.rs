@@ -1,0 +1,29 @@
+//! `asb version`: what this program is.
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::output;
+
+/// Print the version of this program, and of the Kubernetes API that it serves.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The form of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    #[default]
+    Text,
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let (own, kubernetes) = (env!("CARGO_PKG_VERSION"), asb_apiserver::KUBERNETES_VERSION);
+    output::print(&match arguments.output {
+        Form::Text => format!("asb {own}, serving the API of Kubernetes {kubernetes}\n"),
+        Form::Json => format!("{:#}\n", json!({"asb": own, "kubernetes": kubernetes})),
+    })
+}
