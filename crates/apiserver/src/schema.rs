@@ -12,6 +12,7 @@ pub use published::{Published, from_open_api};
 
 /// The schema of one value and, through its shape, of everything inside.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent keywords of a definition")]
 pub struct Schema {
     pub shape: Shape,
     pub nullable: bool,

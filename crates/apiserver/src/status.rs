@@ -124,7 +124,7 @@ impl Status {
     /// The same refusal, with the uid of the object that it is about.
     #[must_use]
     pub fn with_uid(mut self, uid: &str) -> Self {
-        self.details.get_or_insert_default().uid = uid.to_owned();
+        uid.clone_into(&mut self.details.get_or_insert_default().uid);
         self
     }
 
