@@ -20,6 +20,8 @@ pub enum Problem {
     TooLong,
     Internal,
     Invalid(Value),
+    /// Invalid as well, of a value that is not worth showing.
+    InvalidUnshown,
     /// The value has a type that the schema does not know here.
     TypeInvalid(Value),
     NotSupported(Value),
@@ -36,7 +38,7 @@ impl Problem {
             Self::Forbidden => "FieldValueForbidden",
             Self::TooLong => "FieldValueTooLong",
             Self::Internal => "InternalError",
-            Self::Invalid(_) => "FieldValueInvalid",
+            Self::Invalid(_) | Self::InvalidUnshown => "FieldValueInvalid",
             Self::TypeInvalid(_) => "FieldValueTypeInvalid",
             Self::NotSupported(_) => "FieldValueNotSupported",
             Self::NotFound(_) => "FieldValueNotFound",
@@ -51,7 +53,7 @@ impl Problem {
             Self::Forbidden => "Forbidden",
             Self::TooLong => "Too long",
             Self::Internal => "Internal error",
-            Self::Invalid(_) | Self::TypeInvalid(_) => "Invalid value",
+            Self::Invalid(_) | Self::InvalidUnshown | Self::TypeInvalid(_) => "Invalid value",
             Self::NotSupported(_) => "Unsupported value",
             Self::NotFound(_) => "Not found",
             Self::Duplicate(_) => "Duplicate value",
@@ -61,7 +63,7 @@ impl Problem {
 
     fn value(&self) -> Option<&Value> {
         match self {
-            Self::Required | Self::Forbidden | Self::TooLong | Self::Internal => None,
+            Self::Required | Self::Forbidden | Self::TooLong | Self::Internal | Self::InvalidUnshown => None,
             Self::Invalid(value)
             | Self::TypeInvalid(value)
             | Self::NotSupported(value)
@@ -160,7 +162,22 @@ pub(crate) fn summary(errors: &[Error]) -> String {
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => Quoted(text).to_string(),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => shown_float(float),
+            _ => number.to_string(),
+        },
         other => other.to_string(),
+    }
+}
+
+/// As Go's `%v` writes a float: the shortest digits, with an exponent where it is below -4 or above 5.
+pub(crate) fn shown_float(float: f64) -> String {
+    let scientific = format!("{float:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return float.to_string() };
+    match exponent.parse::<i32>() {
+        Ok(power @ ..-4) => format!("{digits}e-{:02}", -power),
+        Ok(power @ 6..) => format!("{digits}e+{power:02}"),
+        _ => float.to_string(),
     }
 }
 

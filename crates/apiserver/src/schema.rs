@@ -1,13 +1,29 @@
 //! What an object of a kind may hold: one model for the kinds of Kubernetes itself and for those of definitions that
 //! users apply. Validation, pruning, defaulting, strategic merge and server-side apply all walk this model.
 
+mod compiled;
+mod correlation;
+mod defaulting;
+mod embedded;
+mod expression;
+mod format;
+mod lists;
+mod metadata;
+mod path;
+mod pattern;
+mod pruning;
 mod published;
+mod validation;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use compiled::{Compiled, Verdict};
+pub(crate) use expression::paths as expression_paths;
+pub(crate) use format::is_known as is_known_format;
+pub(crate) use pattern::compile as compile_pattern;
 pub use published::{Published, from_open_api};
 
 /// The schema of one value and, through its shape, of everything inside.
@@ -15,6 +31,8 @@ pub use published::{Published, from_open_api};
 #[expect(clippy::struct_excessive_bools, reason = "they are independent keywords of a definition")]
 pub struct Schema {
     pub shape: Shape,
+    /// The shape tells where to look, but a value of another type is no error: `type` is not written.
+    pub is_untyped: bool,
     pub nullable: bool,
     pub default: Option<Value>,
     /// Fields that the schema does not know are kept, not pruned.
@@ -113,3 +131,6 @@ impl Schema {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,7 +52,9 @@ fn read(text: &Value, lookup: &mut Lookup<'_>) -> Schema {
     let base = referenced(text, lookup);
     let mut schema = match base {
         Some(base) => Schema::clone(&base),
-        None => Schema { shape: shape(text, lookup), ..Schema::default() },
+        None => {
+            Schema { shape: shape(text, lookup), is_untyped: text.get("type").is_none(), ..Schema::default() }
+        }
     };
     schema.nullable |= flag(text, "nullable");
     schema.default = text.get("default").cloned().or(schema.default);
@@ -81,9 +83,7 @@ fn shape(text: &Value, lookup: &mut Lookup<'_>) -> Shape {
     }
     match text_of(text, "type") {
         Some("object") => Shape::Object(fields(text, lookup)),
-        Some("array") => {
-            Shape::Array(Arc::new(text.get("items").map_or_else(Schema::default, |it| read(it, lookup))))
-        }
+        Some("array") => Shape::Array(items(text, lookup)),
         Some("string") => Shape::String,
         Some("integer") => Shape::Integer,
         Some("number") => Shape::Number,
@@ -93,8 +93,14 @@ fn shape(text: &Value, lookup: &mut Lookup<'_>) -> Shape {
         _ if text.get("properties").is_some() || text.get("additionalProperties").is_some() => {
             Shape::Object(fields(text, lookup))
         }
+        // What `allOf` and its like say about the items of a list that is described elsewhere.
+        _ if text.get("items").is_some() => Shape::Array(items(text, lookup)),
         _ => Shape::Any,
     }
+}
+
+fn items(text: &Value, lookup: &mut Lookup<'_>) -> Arc<Schema> {
+    Arc::new(text.get("items").map_or_else(Schema::default, |items| read(items, lookup)))
 }
 
 fn fields(text: &Value, lookup: &mut Lookup<'_>) -> Fields {
@@ -104,7 +110,10 @@ fn fields(text: &Value, lookup: &mut Lookup<'_>) -> Fields {
     }
     let others = match text.get("additionalProperties") {
         None | Some(Value::Bool(false)) => None,
-        Some(Value::Bool(true)) => Some(Arc::new(Schema::default())),
+        // Nothing is known of the values, not even that they cannot be null.
+        Some(Value::Bool(true)) => {
+            Some(Arc::new(Schema { nullable: true, is_untyped: true, ..Schema::default() }))
+        }
         Some(schema) => Some(Arc::new(read(schema, lookup))),
     };
     Fields { known, others }

@@ -1,0 +1,140 @@
+//! The functions and names that rules can use: those of kube-cel, and those that it lacks or that need bounds.
+
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+
+use kube_cel::KubeCelExt;
+use kube_cel::cel::extractors::{Arguments, This};
+use kube_cel::cel::{Context, ExecutionError, IdedExpr, ResolveResult, Value};
+
+use super::budget;
+
+/// No expression can name these: they do not start like names do.
+pub(super) const TICK: &str = "@tick";
+pub(super) const STOP: &str = "@stop";
+pub(super) const MEASURED_ADD: &str = "@add";
+
+/// All that is there without an object.
+pub(super) static CONTEXT: LazyLock<Context<'static>> = LazyLock::new(context);
+
+const TYPES: [&str; 9] = ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type"];
+
+fn context() -> Context<'static> {
+    let mut context = Context::default().with_all();
+    context.add_function(TICK, tick);
+    context.add_function(STOP, || false);
+    context.add_function(MEASURED_ADD, |left: Value, right: Value| add(left, right));
+    context.add_function("replace", replace);
+    context.add_function("join", join);
+    context.add_function("type", |value: Value| -> ResolveResult {
+        Ok(Value::from(type_name(&value).to_owned()))
+    });
+    context.add_function("dyn", |value: Value| -> ResolveResult { Ok(value) });
+    for name in TYPES {
+        context.add_variable_from_value(name, name.to_owned());
+    }
+    context
+}
+
+/// The first function or name that nothing provides.
+pub(super) fn check_references(expression: &IdedExpr) -> Result<(), String> {
+    let references = expression.references();
+    let given: HashSet<&str> = ["self", "oldSelf", "optional"].into_iter().chain(TYPES).collect();
+    let namespaces = ["math", "sets", "lists", "strings", "base64", "ip", "format", "jsonpatch", "cel"];
+    let bound = bound_names(expression);
+    let mut unknown: Vec<&str> = references
+        .variables()
+        .into_iter()
+        .filter(|name| !given.contains(name) && !namespaces.contains(name) && !bound.contains(name))
+        .filter(|name| !name.starts_with('@'))
+        .collect();
+    unknown.sort_unstable();
+    match unknown.first() {
+        Some(name) => Err((*name).to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// The variables of loops.
+fn bound_names(expression: &IdedExpr) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    super::program::visit(expression, &mut |expression| {
+        if let kube_cel::cel::common::ast::Expr::Comprehension(loops) = &expression.expr {
+            names.insert(loops.iter_var.as_str());
+            names.insert(loops.accu_var.as_str());
+            names.extend(loops.iter_var2.as_deref());
+        }
+    });
+    names
+}
+
+fn tick() -> ResolveResult {
+    if budget::tick() { Ok(Value::Bool(true)) } else { Err(spent()) }
+}
+
+fn spent() -> ExecutionError {
+    ExecutionError::function_error("evaluation", "operation cancelled: actual cost limit exceeded")
+}
+
+fn add(left: Value, right: Value) -> ResolveResult {
+    let size = match (&left, &right) {
+        (Value::String(left), Value::String(right)) => left.len() + right.len(),
+        (Value::Bytes(left), Value::Bytes(right)) => {
+            return if budget::allows(left.len() + right.len()) {
+                Ok(Value::Bytes(Arc::new([left.as_slice(), right.as_slice()].concat())))
+            } else {
+                Err(spent())
+            };
+        }
+        (Value::List(left), Value::List(right)) => left.len() + right.len(),
+        _ => 0,
+    };
+    if budget::allows(size) { left + right } else { Err(spent()) }
+}
+
+/// `text.replace(old, new)` and `text.replace(old, new, count)`; a negative count is none.
+fn replace(This(text): This<Arc<String>>, Arguments(arguments): Arguments) -> ResolveResult {
+    let (old, new, count) = match arguments.as_slice() {
+        [Value::String(old), Value::String(new)] => (old, new, -1),
+        [Value::String(old), Value::String(new), Value::Int(count)] => (old, new, *count),
+        _ => return Err(ExecutionError::NoSuchOverload),
+    };
+    let found = text.matches(old.as_str()).count();
+    let count = usize::try_from(count).map_or(found, |count| count.min(found));
+    if !budget::allows(text.len().saturating_add(count.saturating_mul(new.len()))) {
+        return Err(spent());
+    }
+    Ok(Value::String(Arc::new(text.replacen(old.as_str(), new, count))))
+}
+
+fn join(This(list): This<Arc<Vec<Value>>>, Arguments(arguments): Arguments) -> ResolveResult {
+    let separator = match arguments.as_slice() {
+        [] => "",
+        [Value::String(separator)] => separator.as_str(),
+        _ => return Err(ExecutionError::NoSuchOverload),
+    };
+    let texts: Option<Vec<&str>> = list
+        .iter()
+        .map(|value| if let Value::String(text) = value { Some(text.as_str()) } else { None })
+        .collect();
+    let texts = texts.ok_or(ExecutionError::NoSuchOverload)?;
+    let size = texts.iter().map(|text| text.len() + separator.len()).fold(0, usize::saturating_add);
+    if budget::allows(size) { Ok(Value::String(Arc::new(texts.join(separator)))) } else { Err(spent()) }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int",
+        Value::UInt(_) => "uint",
+        Value::Float(_) => "double",
+        Value::String(_) => "string",
+        Value::Bytes(_) => "bytes",
+        Value::List(_) => "list",
+        Value::Map(_) => "map",
+        Value::Null => "null_type",
+        Value::Timestamp(_) => "google.protobuf.Timestamp",
+        Value::Duration(_) => "google.protobuf.Duration",
+        _ => "dyn",
+    }
+}

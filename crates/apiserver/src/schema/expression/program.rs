@@ -1,0 +1,234 @@
+//! A compiled expression, with what keeps its evaluation within bounds built in: every round of a loop asks the
+//! budget, and what could make values grow without end is measured first.
+
+use std::collections::BTreeSet;
+
+use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, operators};
+use kube_cel::cel::parser::{ParseError, Parser};
+use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
+
+use super::{budget, escape, functions};
+use crate::schema::{ListType, Schema, Shape};
+
+#[derive(Debug)]
+pub(crate) struct Program {
+    expression: IdedExpr,
+    pub(crate) uses_old_value: bool,
+    /// The fields of `self` and `oldSelf` that are looked at; all of them where that cannot be told.
+    pub(super) looks_at: Option<BTreeSet<String>>,
+}
+
+/// Of the text of an expression. Kubernetes' limit is on cost; a rule that a person wrote is far below this.
+const MOST_TEXT: usize = 64 << 10;
+
+impl Program {
+    /// Compiles, or says why not in the words of the CEL compiler of Kubernetes.
+    pub(crate) fn new(source: &str, schema: &Schema) -> Result<Self, String> {
+        if source.len() > MOST_TEXT {
+            return Err(format!(
+                "expression code point size exceeds limit: size: {}, limit {MOST_TEXT}",
+                source.len()
+            ));
+        }
+        let parsed = budget::guarded(|| Parser::new().enable_optional_syntax(true).parse(source));
+        let mut expression = match parsed {
+            Ok(Ok(expression)) => expression,
+            Ok(Err(errors)) => return Err(described(&errors.errors, source)),
+            Err(()) => return Err(located(source, 1, 1, "Syntax error")),
+        };
+        functions::check_references(&expression).map_err(|name| {
+            located(
+                source,
+                1,
+                column_of(source, &name),
+                &format!("undeclared reference to '{name}' (in container '')"),
+            )
+        })?;
+        let uses_old_value = expression.references().has_variable("oldSelf");
+        let mut fields = BTreeSet::new();
+        let looks_at = collect_fields(&expression, &mut fields).then_some(fields);
+        bound(&mut expression, None);
+        ignore_order(&mut expression, schema);
+        Ok(Self { expression, uses_old_value, looks_at })
+    }
+
+    /// Panics of the interpreter count as errors.
+    pub(super) fn run(&self, context: &Context<'_>) -> Result<Value, ExecutionError> {
+        budget::guarded(|| Value::resolve(&self.expression, context))
+            .unwrap_or_else(|()| Err(ExecutionError::function_error("evaluation", "internal error")))
+    }
+}
+
+/// Sets and keyed lists are equal in any order.
+fn ignore_order(expression: &mut IdedExpr, schema: &Schema) {
+    for child in children_mut(expression) {
+        ignore_order(child, schema);
+    }
+    let Expr::Call(call) = &mut expression.expr else { return };
+    let is_unequal = call.func_name == operators::NOT_EQUALS;
+    let compares = call.func_name == operators::EQUALS || is_unequal;
+    if !compares || !call.args.iter().any(|argument| is_unordered(argument, schema)) {
+        return;
+    }
+    let library = IdedExpr { id: 0, expr: Expr::Ident("sets".into()) };
+    let args = std::mem::take(&mut call.args);
+    let equal = CallExpr { func_name: "equivalent".into(), target: Some(Box::new(library)), args };
+    expression.expr = match is_unequal {
+        false => Expr::Call(equal),
+        true => {
+            let equal = IdedExpr { id: expression.id, expr: Expr::Call(equal) };
+            Expr::Call(CallExpr { func_name: operators::LOGICAL_NOT.into(), target: None, args: vec![equal] })
+        }
+    };
+}
+
+fn is_unordered(expression: &IdedExpr, schema: &Schema) -> bool {
+    let found = schema_of(expression, schema);
+    found.is_some_and(|schema| matches!(schema.shape, Shape::Array(_)) && schema.list != ListType::Atomic)
+}
+
+/// The schema of `self.some.field`.
+fn schema_of<'a>(expression: &IdedExpr, schema: &'a Schema) -> Option<&'a Schema> {
+    match &expression.expr {
+        Expr::Ident(name) if matches!(name.as_str(), "self" | "oldSelf") => Some(schema),
+        Expr::Select(select) => {
+            let Shape::Object(fields) = &schema_of(&select.operand, schema)?.shape else { return None };
+            let is_named = |name: &&String| escape::escape(name).as_ref() == Some(&select.field);
+            let name = fields.known.keys().find(is_named)?;
+            fields.known.get(name).map(|field| &**field)
+        }
+        _ => None,
+    }
+}
+
+fn described(errors: &[ParseError], source: &str) -> String {
+    let texts: Vec<String> = errors
+        .iter()
+        .map(|error| {
+            let at = |position: isize| usize::try_from(position).unwrap_or_default().max(1);
+            located(source, at(error.pos.0), at(error.pos.1), &error.msg)
+        })
+        .collect();
+    texts.join("\n")
+}
+
+fn located(source: &str, line: usize, column: usize, message: &str) -> String {
+    let text = source.lines().nth(line - 1).unwrap_or_default();
+    format!("ERROR: <input>:{line}:{column}: {message}\n | {text}\n | {}^", ".".repeat(column - 1))
+}
+
+fn column_of(source: &str, name: &str) -> usize {
+    source.find(name).map_or(1, |at| at + 1)
+}
+
+/// Whether all that is looked at of `self` and `oldSelf` are fields by name.
+fn collect_fields(expression: &IdedExpr, fields: &mut BTreeSet<String>) -> bool {
+    match &expression.expr {
+        Expr::Ident(name) => !matches!(name.as_str(), "self" | "oldSelf"),
+        Expr::Select(select) => match &select.operand.expr {
+            Expr::Ident(name) if matches!(name.as_str(), "self" | "oldSelf") => {
+                fields.insert(select.field.clone());
+                true
+            }
+            _ => collect_fields(&select.operand, fields),
+        },
+        _ => children(expression).into_iter().all(|child| collect_fields(child, fields)),
+    }
+}
+
+fn children_mut(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
+    match &mut expression.expr {
+        Expr::Call(call) => {
+            call.target.iter_mut().map(|target| &mut **target).chain(&mut call.args).collect()
+        }
+        Expr::Comprehension(loops) => {
+            let loops = &mut **loops;
+            vec![
+                &mut loops.iter_range,
+                &mut loops.accu_init,
+                &mut loops.loop_cond,
+                &mut loops.loop_step,
+                &mut loops.result,
+            ]
+        }
+        Expr::List(list) => list.elements.iter_mut().collect(),
+        Expr::Map(map) => map.entries.iter_mut().flat_map(|entry| entry_parts_mut(&mut entry.expr)).collect(),
+        Expr::Struct(object) => {
+            object.entries.iter_mut().flat_map(|entry| entry_parts_mut(&mut entry.expr)).collect()
+        }
+        Expr::Select(select) => vec![&mut *select.operand],
+        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
+    }
+}
+
+fn entry_parts_mut(entry: &mut EntryExpr) -> Vec<&mut IdedExpr> {
+    match entry {
+        EntryExpr::StructField(field) => vec![&mut field.value],
+        EntryExpr::MapEntry(entry) => vec![&mut entry.key, &mut entry.value],
+    }
+}
+
+fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
+    match &expression.expr {
+        Expr::Call(call) => call.target.iter().map(|target| &**target).chain(&call.args).collect(),
+        Expr::Comprehension(loops) => {
+            vec![&loops.iter_range, &loops.accu_init, &loops.loop_cond, &loops.loop_step, &loops.result]
+        }
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Map(map) => map.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
+        Expr::Struct(object) => object.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
+        Expr::Select(select) => vec![&select.operand],
+        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
+    }
+}
+
+fn entry_parts(entry: &EntryExpr) -> Vec<&IdedExpr> {
+    match entry {
+        EntryExpr::StructField(field) => vec![&field.value],
+        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+    }
+}
+
+/// Puts the budget into the loops and the measures around additions. `accumulator` is the variable in which the
+/// innermost loop gathers its result: adding to that is paid for by the round.
+fn bound(expression: &mut IdedExpr, accumulator: Option<&str>) {
+    match &mut expression.expr {
+        Expr::Comprehension(loops) => {
+            bound(&mut loops.iter_range, accumulator);
+            bound(&mut loops.accu_init, accumulator);
+            bound(&mut loops.loop_step, Some(&loops.accu_var));
+            bound(&mut loops.result, Some(&loops.accu_var));
+            let condition = std::mem::take(&mut loops.loop_cond);
+            loops.loop_cond = ticked(condition);
+        }
+        Expr::Call(call) => {
+            let gathers = matches!(call.args.first().map(|first| &first.expr),
+                Some(Expr::Ident(name)) if Some(name.as_str()) == accumulator);
+            if call.func_name == operators::ADD && call.args.len() == 2 && !gathers {
+                functions::MEASURED_ADD.clone_into(&mut call.func_name);
+            }
+            call.target.iter_mut().for_each(|target| bound(target, accumulator));
+            call.args.iter_mut().for_each(|argument| bound(argument, accumulator));
+        }
+        _ => children_mut(expression).into_iter().for_each(|child| bound(child, accumulator)),
+    }
+}
+
+/// `tick() ? condition : false`: unlike `&&`, a conditional does not swallow the error of a spent budget.
+fn ticked(condition: IdedExpr) -> IdedExpr {
+    let call = |name: &str, args: Vec<IdedExpr>| IdedExpr {
+        id: condition.id,
+        expr: Expr::Call(CallExpr { func_name: name.to_owned(), target: None, args }),
+    };
+    let tick = call(functions::TICK, Vec::new());
+    let stop = call(functions::STOP, Vec::new());
+    call(operators::CONDITIONAL, vec![tick, condition.clone(), stop])
+}
+
+/// Calls `look` for an expression and for everything inside.
+pub(super) fn visit<'a>(expression: &'a IdedExpr, look: &mut dyn FnMut(&'a IdedExpr)) {
+    look(expression);
+    for child in children(expression) {
+        visit(child, look);
+    }
+}
