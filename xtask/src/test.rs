@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every suite there is, from the cheapest to the dearest, with the time of each.
 //! What a suite needs it obtains; what cannot be obtained is said loudly, and in CI it is a failure.
 
+mod embedded;
 mod leftovers;
 mod suite;
 mod verdict;

@@ -2,9 +2,9 @@
 //! Pure; the doing is for [`crate::api`].
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::object::{Object, moment, seconds_after, time};
+use crate::object::{Object, child, moment, seconds_after, time};
 use crate::options::{DeleteOptions, Propagation};
 
 /// Kept on an object until its dependents have been let go.
@@ -61,6 +61,48 @@ pub fn decide(object: &Value, options: &DeleteOptions, grace: Grace, now: Timest
         }
         _ => Deletion::Now,
     }
+}
+
+/// Kept on a definition until everything that it defines is gone.
+pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// A Namespace goes after what is in it, however little it asks for that itself.
+pub fn of_namespace(namespace: &Value, decision: Deletion, now: Timestamp) -> Deletion {
+    let mut marked = match decision {
+        Deletion::Pending => return Deletion::Pending,
+        Deletion::Now => namespace.clone(),
+        Deletion::Marked(marked) | Deletion::MarkedThenGone(marked) => marked,
+    };
+    let is_held = marked["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
+    if !is_held && marked.finalizers().next().is_none() {
+        return Deletion::Now;
+    }
+    if !namespace.is_deleting() {
+        marked.set_meta("deletionTimestamp", time(now));
+    }
+    marked.meta_mut().remove("deletionGracePeriodSeconds");
+    child(&mut marked, "status").insert("phase".to_owned(), "Terminating".into());
+    Deletion::Marked(marked)
+}
+
+/// A definition goes after everything that it defines.
+pub fn of_definition(definition: &Value, decision: Deletion, now: Timestamp) -> Deletion {
+    let (Deletion::Now, false) = (&decision, definition.is_deleting()) else { return decision };
+    let mut marked = definition.clone();
+    marked.set_finalizers([CLEANUP]);
+    mark(&mut marked, now);
+    marked.meta_mut().remove("deletionGracePeriodSeconds");
+    let conditions = child(&mut marked, "status").entry("conditions").or_insert_with(|| Value::Array(Vec::new()));
+    if let Some(conditions) = conditions.as_array_mut() {
+        conditions.push(json!({
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": time(now),
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }));
+    }
+    Deletion::Marked(marked)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

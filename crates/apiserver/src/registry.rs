@@ -2,11 +2,14 @@
 //! new definition makes a new one, which takes the place of the old one whole.
 
 mod built_in;
+mod defined;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+
+pub(crate) use defined::resources;
 
 use crate::resource::{Resource, Verb};
 

@@ -10,7 +10,7 @@ pub(crate) use versions::{to_storage, to_version};
 
 use crate::api::Target;
 use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};
-use crate::deletion::{Deletion, Grace};
+use crate::deletion::{self, Deletion, Grace};
 use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::resource::{Origin, Resource};
@@ -225,9 +225,13 @@ pub(crate) fn grace(resource: &Resource, object: &Value) -> Grace {
     Grace::Usually(object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or_default())
 }
 
-/// A Namespace and a definition go only after what is in them, whatever their finalizers say.
-pub(crate) fn adjust_deletion(resource: &Resource, object: &Value, decision: &mut Deletion, now: Timestamp) {
-    strategy::adjust_deletion(&resource.group_kind(), object, decision, now);
+/// What a deletion comes to for kinds that hold others.
+pub(crate) fn deletion(resource: &Resource, object: &Value, decision: Deletion, now: Timestamp) -> Deletion {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Namespace") => deletion::of_namespace(object, decision, now),
+        ("apiextensions.k8s.io", _) => deletion::of_definition(object, decision, now),
+        _ => decision,
+    }
 }
 
 /// Whether a deletion is answered with what was deleted instead of with the news that it is gone.

@@ -6,9 +6,10 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::Effort;
+use super::embedded::Embedded;
 use super::leftovers::Traces;
 use crate::kube::{self, Cluster, Options};
-use crate::parts::clients;
+use crate::parts::{self, clients};
 use crate::{deny, tidy, workspace};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -25,6 +26,8 @@ pub(super) enum Suite {
     Unit,
     /// The streams of the embedded API server, tried with kubectl, client-go and Python
     Clients,
+    /// The embedded API server: the answers of a real one, recorded, and the suites that run on any
+    Embedded,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
     /// A real node: Pods, DNS, volumes, webhooks, gVisor
@@ -32,13 +35,14 @@ pub(super) enum Suite {
 }
 
 impl Suite {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Format,
         Self::Lint,
         Self::Tidy,
         Self::Dependencies,
         Self::Unit,
         Self::Clients,
+        Self::Embedded,
         Self::Kubernetes,
         Self::Node,
     ];
@@ -51,6 +55,7 @@ impl Suite {
             Self::Dependencies => "dependencies",
             Self::Unit => "unit",
             Self::Clients => "clients",
+            Self::Embedded => "embedded",
             Self::Kubernetes => "kubernetes",
             Self::Node => "node",
         }
@@ -62,6 +67,7 @@ impl Suite {
             Self::Dependencies => deny::program().map(drop),
             Self::Clients => clients::obtain().map(drop),
             Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()),
+            Self::Embedded => kubectl().map(drop),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
         }
     }
@@ -88,6 +94,7 @@ impl Suite {
             Self::Clients => {
                 tests(&["--package", "asb-tests", "--test", "streaming"], effort, &clients::obtain()?)
             }
+            Self::Embedded => self.against_the_embedded(effort),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
@@ -101,9 +108,16 @@ impl Suite {
     /// The test programs of the `asb-tests` package that this suite is made of.
     fn programs(self) -> &'static [&'static str] {
         match self {
-            Self::Kubernetes => {
-                &["conversion", "definitions", "fake_kubelet", "installation", "subresources", "webhook"]
-            }
+            Self::Embedded => &["definitions", "differential", "fake_kubelet", "subresources"],
+            Self::Kubernetes => &[
+                "conversion",
+                "definitions",
+                "differential",
+                "fake_kubelet",
+                "installation",
+                "subresources",
+                "webhook",
+            ],
             Self::Node => &["node"],
             _ => &[],
         }
@@ -123,11 +137,28 @@ impl Suite {
         traces.must_be_gone().and(tested)
     }
 
+    fn against_the_embedded(self, effort: Effort) -> Result<()> {
+        cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
+        let server = Embedded::start()?;
+        let tested = self.test(effort, &server.environment(Some(kubectl()?)));
+        // How it ends matters too, unless it was a test that brought it down.
+        tested.and_then(|()| server.stop())
+    }
+
     fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
+        self.test(effort, &cluster.environment())
+    }
+
+    fn test(self, effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
         let mut arguments = vec!["--package", "asb-tests"];
         arguments.extend(self.programs().iter().flat_map(|program| ["--test", program]));
-        tests(&arguments, effort, &cluster.environment())
+        tests(&arguments, effort, environment)
     }
+}
+
+/// The kubectl of the pinned Kubernetes.
+fn kubectl() -> Result<PathBuf> {
+    parts::obtain(&["kubectl"])?.remove("kubectl").context("kubectl was asked for")
 }
 
 fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {

@@ -27,8 +27,8 @@ impl Api {
             check_preconditions(target, &entry.value, options)?;
             admission::check_delete(&target.resource.group_kind(), &entry.value, &self.surroundings())?;
             let grace = rules::grace(target.resource, &entry.value);
-            let mut decision = deletion::decide(&entry.value, options, grace, self.now());
-            rules::adjust_deletion(target.resource, &entry.value, &mut decision, self.now());
+            let decision = deletion::decide(&entry.value, options, grace, self.now());
+            let decision = rules::deletion(target.resource, &entry.value, decision, self.now());
             match self.carry_out(target, &entry, decision, options.is_dry_run).await {
                 Err(WriteError::Rejected(Rejection::Changed(_))) => {}
                 Err(error) => return Err(failed(target, name, error)),

@@ -39,6 +39,12 @@ impl SelectableFields {
         Self(names.iter().map(field).collect())
     }
 
+    /// Fields that a definition offers, by their paths, such as `.spec.color`.
+    pub fn at<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = paths.into_iter().map(|path| path.trim_start_matches('.')).collect();
+        Self::of(&names)
+    }
+
     fn knows(&self, name: &str) -> bool {
         matches!(name, "metadata.name" | "metadata.namespace") || self.0.iter().any(|field| field.name == name)
     }

@@ -1,0 +1,31 @@
+//! Keeps the rules of ClusterRoles that gather those of others.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::follow;
+use crate::api::Api;
+use crate::security::authorization::aggregation::aggregated;
+use crate::store::{Event, Scope};
+
+const ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
+
+pub(super) async fn run(api: Arc<Api>) {
+    let all = async || work(&api).await;
+    let some = async |_: Vec<Event>| work(&api).await;
+    follow(&api, &[ROLES], all, some).await;
+}
+
+/// One round. A role that gathers from one that changed here is settled by the event of that change.
+async fn work(api: &Api) {
+    let entries = api.store().list(&Scope::resource(ROLES)).entries;
+    let roles: Vec<&Value> = entries.iter().map(|entry| &entry.value).collect();
+    for entry in &entries {
+        let Some(rules) = aggregated(&entry.value, &roles) else { continue };
+        let gathered = api.amend(&entry.key, None, |role| role["rules"] = rules.clone().into()).await;
+        if let Err(status) = gathered {
+            tracing::warn!(role = entry.key.name(), error = %status, "a role could not gather its rules");
+        }
+    }
+}

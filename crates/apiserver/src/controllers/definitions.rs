@@ -1,0 +1,95 @@
+//! Serves what CustomResourceDefinitions define: reads them, says in their status what became of them, and removes the
+//! objects of one that is deleted.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::follow;
+use crate::api::Api;
+use crate::definition::{self, Definition};
+use crate::deletion::CLEANUP;
+use crate::object::Object;
+use crate::options::{DeleteOptions, Propagation};
+use crate::registry;
+use crate::resource::Resource;
+use crate::status::Status;
+use crate::store::{Entry, Event, Scope};
+
+const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+pub(super) async fn run(api: Arc<Api>) {
+    let all = async || serve_definitions(&api).await;
+    let some = async |events: Vec<Event>| {
+        let ours = |event: &Event| event.entry.key.resource() == DEFINITIONS;
+        if events.iter().any(ours) {
+            serve_definitions(&api).await;
+        }
+        clean_up(&api).await;
+    };
+    follow(&api, &[], all, some).await;
+}
+
+/// Brings the registry and the status of every definition up to date.
+pub(crate) async fn serve_definitions(api: &Api) {
+    let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
+    for entry in &entries {
+        if let Err(status) = settle(api, entry, &entries).await {
+            tracing::warn!(definition = entry.key.name(), error = %status, "a definition's status could not be written");
+        }
+    }
+    let settled = api.store().list(&Scope::resource(DEFINITIONS)).entries;
+    let resources: Vec<Arc<Resource>> = settled.iter().filter_map(|entry| compiled(entry)).flatten().collect();
+    api.set_registry(api.registry().with_defined(resources));
+}
+
+/// The resources of a definition, if it is in use.
+fn compiled(entry: &Entry) -> Option<Vec<Arc<Resource>>> {
+    if !definition::is_established(&entry.value) {
+        return None;
+    }
+    match Definition::compile(&entry.value) {
+        Ok(definition) => Some(registry::resources(&definition)),
+        Err(errors) => {
+            tracing::warn!(definition = entry.key.name(), ?errors, "a definition cannot be served");
+            None
+        }
+    }
+}
+
+/// Writes what a definition's status should say.
+async fn settle(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Result<(), Status> {
+    let others: Vec<&Value> = all.iter().filter(|other| other.key != entry.key).map(|other| &other.value).collect();
+    let now = api.now();
+    let status = definition::status(&entry.value, &others, now);
+    if entry.value.get("status") == Some(&status) {
+        return Ok(());
+    }
+    api.amend(&entry.key, Some("status"), |definition| definition["status"] = status.clone()).await
+}
+
+/// Removes what a definition that is being deleted defines, and then lets it go.
+async fn clean_up(api: &Api) {
+    let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
+    for entry in entries.iter().filter(|entry| entry.value.is_deleting() && entry.value.has_finalizer(CLEANUP)) {
+        if let Err(status) = empty(api, entry).await {
+            tracing::warn!(definition = entry.key.name(), error = %status, "what a definition defines could not be removed");
+        }
+    }
+}
+
+async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
+    let objects = api.store().list(&Scope::resource(definition.key.name())).entries;
+    if objects.is_empty() {
+        let drop = |definition: &mut Value| {
+            let kept: Vec<String> = definition.finalizers().filter(|it| *it != CLEANUP).map(str::to_owned).collect();
+            definition.set_finalizers(kept.iter().map(String::as_str));
+        };
+        return api.amend(&definition.key, None, drop).await;
+    }
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    for object in objects.iter().filter(|object| !object.value.is_deleting()) {
+        api.remove(&object.key, &options).await?;
+    }
+    Ok(())
+}

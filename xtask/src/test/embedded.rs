@@ -1,0 +1,75 @@
+//! A server of our own to run suites against: `asb up` in a directory that goes with it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace;
+
+pub(super) struct Embedded {
+    process: Child,
+    directory: PathBuf,
+}
+
+impl Embedded {
+    /// Starts the program, which must have been built, and waits until it is ready.
+    pub(super) fn start() -> Result<Self> {
+        let directory = std::env::temp_dir().join(format!("asb-test-{}", std::process::id()));
+        fs::create_dir_all(&directory).with_context(|| format!("create {}", directory.display()))?;
+        let log = fs::File::create(directory.join("log")).context("create the log")?;
+        let process = Command::new(program()?)
+            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(&directory)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .context("start asb up")?;
+        let this = Self { process, directory };
+        let ready = Command::new(program()?)
+            .args(["status", "--wait", "--data-dir"])
+            .arg(&this.directory)
+            .stdout(Stdio::null())
+            .status()
+            .context("run asb status")?;
+        ensure!(ready.success(), "asb up does not get ready:\n{}", this.log());
+        Ok(this)
+    }
+
+    pub(super) fn environment(&self, kubectl: Option<PathBuf>) -> Vec<(&'static str, PathBuf)> {
+        let kubeconfig = self.directory.join("kubeconfig");
+        let kubectl = kubectl.map(|kubectl| ("ASB_TEST_KUBECTL", kubectl));
+        [("ASB_TEST_KUBECONFIG", kubeconfig.clone()), ("KUBECONFIG", kubeconfig)].into_iter().chain(kubectl).collect()
+    }
+
+    /// What it complained of.
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.directory.join("log")).unwrap_or_default()
+    }
+
+    /// Asks it to end, and fails where it does not do so well.
+    pub(super) fn stop(mut self) -> Result<()> {
+        let id = self.process.id().to_string();
+        ensure!(Command::new("kill").arg(&id).status().context("run kill")?.success(), "asb up ended before its time");
+        let status = self.process.wait().context("wait for asb up")?;
+        ensure!(status.success(), "asb up ended badly ({status}):\n{}", self.log());
+        Ok(())
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // It may have ended already; either way nothing of it stays.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn program() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
+    let program = target.join("debug/asb");
+    ensure!(program.is_file(), "{} was not built", program.display());
+    Ok(program)
+}
