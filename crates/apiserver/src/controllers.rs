@@ -28,13 +28,14 @@ pub(crate) struct Controllers {
 impl Controllers {
     pub(crate) fn start(api: &Arc<Api>, authority: &str) -> Self {
         let this = Self { tasks: TaskTracker::new(), stop: CancellationToken::new() };
-        this.run(garbage::run(Arc::clone(api)));
-        this.run(namespaces::run(Arc::clone(api)));
-        this.run(service_accounts::run(Arc::clone(api), authority.to_owned()));
-        this.run(definitions::run(Arc::clone(api)));
-        this.run(cluster_roles::run(Arc::clone(api)));
-        this.run(events::run(Arc::clone(api)));
-        this.run(volumes::run(Arc::clone(api)));
+        let api = || Arc::clone(api);
+        this.run(follow(garbage::Collector::new(api())));
+        this.run(follow(namespaces::Namespaces(api())));
+        this.run(follow(service_accounts::ServiceAccounts { api: api(), authority: authority.to_owned() }));
+        this.run(follow(definitions::Definitions(api())));
+        this.run(follow(cluster_roles::ClusterRoles(api())));
+        this.run(follow(volumes::Volumes(api())));
+        this.run(events::run(api()));
         this
     }
 
@@ -49,22 +50,32 @@ impl Controllers {
     }
 }
 
-/// Follows some resources, or all where none are named, from now on. Calls `all` at the start and whenever it fell behind,
-/// and `some` with what changed since.
-async fn follow<A, S>(api: &Api, resources: &[&str], all: A, some: S)
-where
-    A: AsyncFn(),
-    S: AsyncFn(Vec<Event>),
-{
+/// Something that is kept true while objects change.
+trait Controller: Send + Sync + 'static {
+    /// The resources whose changes matter, as the store names them; none stands for all.
+    const RESOURCES: &'static [&'static str];
+
+    fn api(&self) -> &Api;
+
+    /// Looks at everything there is: at the start, and whenever changes were missed.
+    fn begin(&self) -> impl Future<Output = ()> + Send;
+
+    /// Looks at what changed since.
+    fn take(&self, events: Vec<Event>) -> impl Future<Output = ()> + Send;
+}
+
+async fn follow<C: Controller>(controller: C) {
     loop {
-        let start = api.store().revision();
-        let Ok(mut watch) = api.store().watch(Scope::everything(), start) else { continue };
-        all().await;
+        let store = controller.api().store();
+        let Ok(mut watch) = store.watch(Scope::everything(), store.revision()) else { continue };
+        controller.begin().await;
         while let Ok(events) = watch.next().await {
-            let is_ours = |event: &Event| resources.is_empty() || resources.contains(&event.entry.key.resource());
-            let ours: Vec<Event> = events.into_iter().filter(is_ours).collect();
-            if !ours.is_empty() {
-                some(ours).await;
+            let matters = |event: &Event| {
+                C::RESOURCES.is_empty() || C::RESOURCES.contains(&event.entry.key.resource())
+            };
+            let events: Vec<Event> = events.into_iter().filter(matters).collect();
+            if !events.is_empty() {
+                controller.take(events).await;
             }
         }
     }

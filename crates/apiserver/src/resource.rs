@@ -1,6 +1,7 @@
 //! One version of one resource: its names, where it is stored, and what can be done with it. Everything that differs
 //! between kinds is in here as data, or behind the two kinds of origin.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::definition::DefinedVersion;
@@ -10,7 +11,6 @@ use crate::selector::SelectableFields;
 use crate::store::{Key, Scope};
 use crate::table::Columns;
 
-#[derive(Debug)]
 pub struct Resource {
     pub group: String,
     pub version: String,
@@ -86,6 +86,12 @@ pub struct Subresource {
     /// Group, version and kind of what is sent and answered, where that is not the object itself.
     pub kind: Option<(&'static str, &'static str, &'static str)>,
     pub verbs: &'static [Verb],
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} of {}", self.plural, self.api_version())
+    }
 }
 
 impl Resource {

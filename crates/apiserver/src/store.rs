@@ -24,7 +24,7 @@ pub use disk::{Disk, OpenError};
 pub use entry::{Entry, Event, EventKind, Revision};
 pub use history::Expired;
 pub use key::{Key, Scope};
-pub use plan::{Action, Precondition, Write};
+pub use plan::{Action, Precondition, Rejection, Write};
 pub use view::Listing;
 pub use watch::Watch;
 pub use writer::WriteError;

@@ -43,7 +43,8 @@ impl Api {
         for attempt in 1.. {
             let candidate = self.finish(target, object.clone(), generates)?;
             let name = candidate.name().to_owned();
-            match self.store_new(target, candidate, options).await {
+            let stored = rules::to_storage(target.resource, candidate)?;
+            match self.store_new(target, &name, stored, options).await {
                 Err(WriteError::Rejected(Rejection::Exists(_))) if generates && attempt < MOST_NAMES => {}
                 Err(WriteError::Rejected(Rejection::Exists(entry))) if generates => {
                     return Err(exists(target, &name, &entry.value).retry_after(1));
@@ -79,9 +80,14 @@ impl Api {
         Ok(object)
     }
 
-    async fn store_new(&self, target: &Target<'_>, object: Value, options: &WriteOptions) -> Result<Value, WriteError> {
-        let key = target.resource.key(target.namespace, object.name());
-        let stored = rules::to_storage(target.resource, object)?;
+    async fn store_new(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        stored: Value,
+        options: &WriteOptions,
+    ) -> Result<Value, WriteError> {
+        let key = target.resource.key(target.namespace, name);
         if options.is_dry_run {
             return match self.store.get(&key) {
                 Some(entry) => Err(Rejection::Exists(entry).into()),

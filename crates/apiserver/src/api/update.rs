@@ -29,7 +29,7 @@ pub struct Updated {
 }
 
 /// How a proposal comes about: from the object as it is, in the version of the request, or from nothing.
-pub type Propose<'a> = dyn Fn(Option<&Value>) -> Result<Proposal, Status> + Send + Sync + 'a;
+pub(crate) type Propose<'a> = dyn Fn(Option<&Value>) -> Result<Proposal, Status> + Send + Sync + 'a;
 
 impl Api {
     /// `creates` says whether an object that is not there is made.

@@ -4,17 +4,29 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::follow;
+use super::Controller;
 use crate::api::Api;
 use crate::security::authorization::aggregation::aggregated;
 use crate::store::{Event, Scope};
 
 const ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
 
-pub(super) async fn run(api: Arc<Api>) {
-    let all = async || work(&api).await;
-    let some = async |_: Vec<Event>| work(&api).await;
-    follow(&api, &[ROLES], all, some).await;
+pub(super) struct ClusterRoles(pub Arc<Api>);
+
+impl Controller for ClusterRoles {
+    const RESOURCES: &'static [&'static str] = &[ROLES];
+
+    fn api(&self) -> &Api {
+        &self.0
+    }
+
+    async fn begin(&self) {
+        work(&self.0).await;
+    }
+
+    async fn take(&self, _: Vec<Event>) {
+        work(&self.0).await;
+    }
 }
 
 /// One round. A role that gathers from one that changed here is settled by the event of that change.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::follow;
+use super::Controller;
 use crate::api::Api;
 use crate::definition::{self, Definition};
 use crate::deletion::CLEANUP;
@@ -18,16 +18,26 @@ use crate::store::{Entry, Event, Scope};
 
 const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-pub(super) async fn run(api: Arc<Api>) {
-    let all = async || serve_definitions(&api).await;
-    let some = async |events: Vec<Event>| {
-        let ours = |event: &Event| event.entry.key.resource() == DEFINITIONS;
-        if events.iter().any(ours) {
-            serve_definitions(&api).await;
+pub(super) struct Definitions(pub Arc<Api>);
+
+impl Controller for Definitions {
+    const RESOURCES: &'static [&'static str] = &[];
+
+    fn api(&self) -> &Api {
+        &self.0
+    }
+
+    async fn begin(&self) {
+        serve_definitions(&self.0).await;
+        clean_up(&self.0).await;
+    }
+
+    async fn take(&self, events: Vec<Event>) {
+        if events.iter().any(|event| event.entry.key.resource() == DEFINITIONS) {
+            serve_definitions(&self.0).await;
         }
-        clean_up(&api).await;
-    };
-    follow(&api, &[], all, some).await;
+        clean_up(&self.0).await;
+    }
 }
 
 /// Brings the registry and the status of every definition up to date.

@@ -11,27 +11,25 @@ use serde_json::Value;
 
 use self::index::Dependents;
 use self::plan::{Owner, Plan, plan};
-use super::follow;
+use super::Controller;
 use crate::api::Api;
 use crate::object::Object;
 use crate::options::DeleteOptions;
 use crate::status::Status;
 use crate::store::{Event, EventKind, Key, Scope};
 
-pub(super) async fn run(api: Arc<Api>) {
-    let collector = Collector { api: Arc::clone(&api), dependents: Mutex::default() };
-    let all = async || collector.begin().await;
-    let some = async |events: Vec<Event>| collector.take(events).await;
-    follow(&api, &[], all, some).await;
-}
-
-struct Collector {
+pub(super) struct Collector {
     api: Arc<Api>,
     dependents: Mutex<Dependents>,
 }
 
-impl Collector {
-    /// Looks at everything there is.
+impl Controller for Collector {
+    const RESOURCES: &'static [&'static str] = &[];
+
+    fn api(&self) -> &Api {
+        &self.api
+    }
+
     async fn begin(&self) {
         let entries = self.api.store().list(&Scope::everything()).entries;
         let index = entries.iter().fold(Dependents::default(), |mut index, entry| {
@@ -46,6 +44,12 @@ impl Collector {
     async fn take(&self, events: Vec<Event>) {
         let touched = events.iter().flat_map(|event| self.touched_by(event)).collect();
         self.work(touched).await;
+    }
+}
+
+impl Collector {
+    pub(super) fn new(api: Arc<Api>) -> Self {
+        Self { api, dependents: Mutex::default() }
     }
 
     /// Updates the index, and says which objects may now need something.

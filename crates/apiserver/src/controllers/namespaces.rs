@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::follow;
+use super::Controller;
 use crate::api::Api;
 use crate::object::Object;
 use crate::options::{DeleteOptions, Propagation};
@@ -15,13 +15,23 @@ use crate::store::{Event, EventKind, Key, Scope};
 /// What keeps a namespace until it is empty.
 const FINALIZER: &str = "kubernetes";
 
-pub(super) async fn run(api: Arc<Api>) {
-    let all = async || {
-        let namespaces = api.store().list(&Scope::resource("namespaces")).entries;
-        work(&api, namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()).await;
-    };
-    let some = async |events: Vec<Event>| work(&api, events.iter().filter_map(concerned).collect()).await;
-    follow(&api, &[], all, some).await;
+pub(super) struct Namespaces(pub Arc<Api>);
+
+impl Controller for Namespaces {
+    const RESOURCES: &'static [&'static str] = &[];
+
+    fn api(&self) -> &Api {
+        &self.0
+    }
+
+    async fn begin(&self) {
+        let namespaces = self.0.store().list(&Scope::resource("namespaces")).entries;
+        work(&self.0, namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()).await;
+    }
+
+    async fn take(&self, events: Vec<Event>) {
+        work(&self.0, events.iter().filter_map(concerned).collect()).await;
+    }
 }
 
 /// The namespace that may have something to do after an event: one that changed, or one that lost an object.

@@ -5,18 +5,33 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::follow;
+use super::Controller;
 use crate::api::Api;
 use crate::object::Object;
 use crate::store::{Event, Key, Scope};
 
-pub(super) async fn run(api: Arc<Api>, authority: String) {
-    let all = async || {
-        let namespaces = api.store().list(&Scope::resource("namespaces")).entries;
-        work(&api, &authority, namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()).await;
-    };
-    let some = async |events: Vec<Event>| work(&api, &authority, events.iter().filter_map(concerned).collect()).await;
-    follow(&api, &["namespaces", "serviceaccounts", "configmaps"], all, some).await;
+pub(super) struct ServiceAccounts {
+    pub api: Arc<Api>,
+    /// The certificate, as PEM.
+    pub authority: String,
+}
+
+impl Controller for ServiceAccounts {
+    const RESOURCES: &'static [&'static str] = &["configmaps", "namespaces", "serviceaccounts"];
+
+    fn api(&self) -> &Api {
+        &self.api
+    }
+
+    async fn begin(&self) {
+        let namespaces = self.api.store().list(&Scope::resource("namespaces")).entries;
+        let names = namespaces.iter().map(|entry| entry.key.name().to_owned()).collect();
+        work(&self.api, &self.authority, names).await;
+    }
+
+    async fn take(&self, events: Vec<Event>) {
+        work(&self.api, &self.authority, events.iter().filter_map(concerned).collect()).await;
+    }
 }
 
 fn concerned(event: &Event) -> Option<String> {

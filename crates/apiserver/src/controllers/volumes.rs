@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::follow;
+use super::Controller;
 use crate::api::Api;
 use crate::object::Object;
 use crate::store::{Entry, Event, Scope};
@@ -12,10 +12,22 @@ use crate::store::{Entry, Event, Scope};
 const CLAIM: &str = "kubernetes.io/pvc-protection";
 const VOLUME: &str = "kubernetes.io/pv-protection";
 
-pub(super) async fn run(api: Arc<Api>) {
-    let all = async || work(&api).await;
-    let some = async |_: Vec<Event>| work(&api).await;
-    follow(&api, &["pods", "persistentvolumeclaims", "persistentvolumes"], all, some).await;
+pub(super) struct Volumes(pub Arc<Api>);
+
+impl Controller for Volumes {
+    const RESOURCES: &'static [&'static str] = &["persistentvolumeclaims", "persistentvolumes", "pods"];
+
+    fn api(&self) -> &Api {
+        &self.0
+    }
+
+    async fn begin(&self) {
+        work(&self.0).await;
+    }
+
+    async fn take(&self, _: Vec<Event>) {
+        work(&self.0).await;
+    }
 }
 
 async fn work(api: &Api) {

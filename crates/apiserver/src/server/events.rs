@@ -27,7 +27,8 @@ pub(super) struct Channel {
     /// When the server ends it; clients come back by themselves.
     pub deadline: Instant,
     pub stop: CancellationToken,
-    pub permit: Permit,
+    /// Held, not read: the watch counts for as long as it lasts.
+    pub _permit: Permit,
 }
 
 /// A watch that ends by itself when the client sets no time, so that connections do not live for ever.

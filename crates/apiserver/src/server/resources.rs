@@ -172,7 +172,7 @@ impl Call<'_> {
             include: self.include()?,
             deadline: Instant::now() + wanted.unwrap_or(events::LONGEST).min(events::LONGEST),
             stop: self.exchange.server.stop.clone(),
-            permit,
+            _permit: permit,
         };
         match self.api().watch(self.resource, &self.target(), &options) {
             Ok(feed) => Ok(events::respond(feed, channel)),
