@@ -103,15 +103,12 @@ impl fmt::Debug for Certificates {
 }
 
 fn open_signing_key(folder: &Folder) -> Result<Vec<u8>, Error> {
-    let key = match folder.read(SERVICE_ACCOUNTS)? {
-        Some(text) => pair::parse_key(&text),
-        None => {
-            let key = pair::generate_key()?;
-            folder.write(SERVICE_ACCOUNTS, &key.serialize_pem())?;
-            Ok(key)
-        }
+    let Some(text) = folder.read(SERVICE_ACCOUNTS)? else {
+        let key = pair::generate_key()?;
+        folder.write(SERVICE_ACCOUNTS, &key.serialize_pem())?;
+        return Ok(key.serialize_der());
     };
-    let key = key.map(|key| key.serialize_der());
+    let key = pair::parse_key(&text).map(|key| key.serialize_der());
     key.map_err(|why| Error::Damaged {
         path: folder.path(SERVICE_ACCOUNTS),
         why,

@@ -1,9 +1,12 @@
 //! Who a client certificate names.
 
+use std::fmt::Write;
+
 use ring::digest::{SHA256, digest};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::der_parser::{Oid, oid};
 use x509_parser::prelude::FromDer;
+use x509_parser::x509::AttributeTypeAndValue;
 
 use crate::security::authentication::{CREDENTIAL_ID, User};
 
@@ -18,7 +21,7 @@ pub fn user_of_certificate(der: &[u8]) -> Option<User> {
     let name = subject.iter_common_name().last()?.as_str().ok().filter(|name| !name.is_empty())?;
     let groups = subject.iter_organization().map(|group| group.as_str().map(str::to_owned));
     let mut uids = subject.iter_by_oid(&UID);
-    let uid = uids.next().map(|uid| uid.as_str()).transpose().ok()?.unwrap_or_default();
+    let uid = uids.next().map(AttributeTypeAndValue::as_str).transpose().ok()?.unwrap_or_default();
     let mut user = User {
         name: name.to_owned(),
         uid: uid.to_owned(),
@@ -30,5 +33,9 @@ pub fn user_of_certificate(der: &[u8]) -> Option<User> {
 }
 
 fn hexadecimal(der: &[u8]) -> String {
-    digest(&SHA256, der).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in digest(&SHA256, der).as_ref() {
+        write!(text, "{byte:02x}").expect("text takes any text");
+    }
+    text
 }

@@ -227,9 +227,10 @@ impl Client {
             ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]).unwrap();
         let builder = builder.with_root_certificates(self.roots);
         let (certificate, key) = self.identity;
-        let mut config = match identified {
-            true => builder.with_client_auth_cert(vec![certificate], key).unwrap(),
-            false => builder.with_no_client_auth(),
+        let mut config = if identified {
+            builder.with_client_auth_cert(vec![certificate], key).unwrap()
+        } else {
+            builder.with_no_client_auth()
         };
         config.alpn_protocols = vec![b"h2".to_vec()];
         config
@@ -237,11 +238,7 @@ impl Client {
 }
 
 /// Shakes hands by a name; the user of the client's certificate, as the server sees it.
-async fn handshake(
-    server: &Certificates,
-    client: ClientConfig,
-    name: &str,
-) -> std::io::Result<Option<String>> {
+async fn handshake(server: &Certificates, client: ClientConfig, name: &str) -> io::Result<Option<String>> {
     let acceptor = TlsAcceptor::from(Arc::new(server.server_config().unwrap()));
     let connector = TlsConnector::from(Arc::new(client));
     let (near, far) = tokio::io::duplex(64 * 1024);
