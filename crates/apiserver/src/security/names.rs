@@ -25,7 +25,7 @@ pub(super) fn key_problems(key: &str) -> Vec<String> {
     match prefix {
         Some("") => problems.push("prefix part must be non-empty".to_owned()),
         Some(prefix) => {
-            problems.extend(subdomain_problems(prefix).map(|problem| format!("prefix part {problem}")))
+            problems.extend(subdomain_problems(prefix).map(|problem| format!("prefix part {problem}")));
         }
         None => {}
     }

@@ -9,17 +9,17 @@ use crate::security::json::{at, text};
 /// role with a selector that is not well-formed stays as it is.
 pub fn aggregated(role: &Value, roles: &[&Value]) -> Option<Vec<Value>> {
     let selectors = at(role, &["aggregationRule", "clusterRoleSelectors"])?.as_array()?;
-    let mut rules: Vec<Value> = Vec::new();
+    let mut gathered: Vec<Value> = Vec::new();
     for selector in selectors {
         let requirements = requirements(selector)?;
         for rule in selected(role, roles, &requirements).into_iter().flat_map(rules_of) {
-            if !rules.contains(rule) {
-                rules.push(rule.clone());
+            if !gathered.contains(rule) {
+                gathered.push(rule.clone());
             }
         }
     }
     let present = rules_of(role);
-    (present.len() != rules.len() || !present.iter().eq(&rules)).then_some(rules)
+    (present != gathered).then_some(gathered)
 }
 
 /// Aggregates until nothing changes, which takes as many rounds as roles gather from each other in a row.

@@ -89,19 +89,21 @@ impl Writer<'_> {
 
     fn confirm_rules(&self, wanted: &[Rule]) -> Result<(), Status> {
         let (owned, problems) = self.index.rules(self.user, &self.request.namespace);
-        let mut missing = match missing(owned, wanted) {
+        let missing = match missing(owned, wanted) {
             Missing::Nothing => return Ok(()),
             Missing::Rules(rules) => rules.join("\n"),
             Missing::TooManyToTell => {
                 "too many combinations in one role to check; make several roles".to_owned()
             }
         };
-        if !problems.is_empty() {
-            missing.push_str(&format!("; resolution errors: [{}]", joined(&problems)));
-        }
+        let unresolved = match problems.as_slice() {
+            [] => String::new(),
+            problems => format!("; resolution errors: [{}]", joined(problems)),
+        };
         let (user, groups) = (Quoted(&self.user.name), QuotedList(&self.user.groups));
         Err(self.forbidden(&format!(
-            "user {user} (groups={groups}) is attempting to grant RBAC permissions not currently held:\n{missing}"
+            "user {user} (groups={groups}) is attempting to grant RBAC permissions not currently held:\n\
+             {missing}{unresolved}"
         )))
     }
 
@@ -134,7 +136,7 @@ fn is_same_but_for_collectors(new: &Value, old: &Value) -> bool {
 fn without_collectors(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        COLLECTORS.iter().for_each(|field| drop(metadata.remove(*field)));
+        metadata.retain(|field, _| !COLLECTORS.contains(&field.as_str()));
     }
     object
 }

@@ -49,6 +49,9 @@ enum Subject {
 /// A rule that applies, or why a binding's rules cannot be found.
 type Found<'a> = Result<(&'a Rule, Source<'a>), String>;
 
+/// The rules of a role, or why there are none.
+type Rules<'a> = Result<&'a Arc<[Rule]>, String>;
+
 /// Which binding gives a rule, and by which of its subjects.
 #[derive(Clone, Copy)]
 struct Source<'a> {
@@ -123,7 +126,7 @@ impl Index {
     }
 
     /// The rules of the role that a binding in a namespace, or in the cluster, refers to.
-    pub(super) fn rules_of(&self, kind: &str, name: &str, namespace: &str) -> Result<&Arc<[Rule]>, String> {
+    pub(super) fn rules_of(&self, kind: &str, name: &str, namespace: &str) -> Rules<'_> {
         let found = match kind {
             "ClusterRole" => self.cluster.roles.get(name),
             "Role" => self.namespaces.get(namespace).and_then(|scope| scope.roles.get(name)),
@@ -139,7 +142,7 @@ impl Index {
         let local = self.namespaces.get(namespace).filter(|_| !namespace.is_empty());
         let scopes = [(Some(&self.cluster), ""), (local, namespace)].into_iter();
         let sources = scopes.filter_map(|(scope, namespace)| Some((scope?.sources(user), namespace)));
-        let mut found: Vec<(Source<'a>, Result<&'a Arc<[Rule]>, String>)> = Vec::new();
+        let mut found: Vec<(Source<'a>, Rules<'a>)> = Vec::new();
         for (sources, namespace) in sources {
             found.extend(sources.into_iter().map(|source| {
                 (source, self.rules_of(&source.binding.role_kind, &source.binding.role, namespace))
@@ -253,7 +256,7 @@ fn parse_subject(subject: &Value, namespace: &str) -> Option<(Subject, String)> 
 }
 
 impl<'a> Source<'a> {
-    fn with(self, rules: Result<&'a Arc<[Rule]>, String>) -> impl Iterator<Item = Found<'a>> + use<'a> {
+    fn with(self, rules: Rules<'a>) -> impl Iterator<Item = Found<'a>> + use<'a> {
         let (rules, problem): (&[Rule], _) = match rules {
             Ok(rules) => (rules, None),
             Err(problem) => (&[], Some(Err(problem))),

@@ -157,9 +157,9 @@ fn aggregated_roles_gather_rules_as_the_real_controller_does() {
     let roles: Vec<_> =
         list(&recorded, "fixtures").iter().filter(|object| object["kind"] == "ClusterRole").collect();
     let role = roles.iter().find(|role| role["aggregationRule"].is_object()).unwrap();
-    let rules = aggregation::aggregated(role, &roles).unwrap();
-    assert_eq!(Value::from(rules.clone()), recorded["aggregated"]);
+    let gathered = aggregation::aggregated(role, &roles).unwrap();
+    assert_eq!(Value::from(gathered.clone()), recorded["aggregated"]);
     let mut settled = (*role).clone();
-    settled["rules"] = rules.into();
+    settled["rules"] = gathered.into();
     assert_eq!(aggregation::aggregated(&settled, &roles), None);
 }

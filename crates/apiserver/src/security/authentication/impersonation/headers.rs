@@ -46,24 +46,22 @@ fn text(value: &HeaderValue) -> Result<String, Status> {
 
 /// A key with its `%2F`s resolved. One that is not well-formed stays as it is.
 fn unescaped(key: &str) -> String {
-    let mut bytes = Vec::with_capacity(key.len());
-    let mut rest = key.as_bytes();
-    while let [first, after @ ..] = rest {
-        (rest, _) = match (first, after) {
-            (b'%', [high, low, after @ ..]) => match hexadecimal(*high, *low) {
-                Some(byte) => (after, bytes.push(byte)),
-                None => return key.to_owned(),
-            },
-            (b'%', _) => return key.to_owned(),
-            (byte, after) => (after, bytes.push(*byte)),
-        };
+    let mut pieces = key.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let Some((byte, rest)) = hexadecimal(piece) else { return key.to_owned() };
+        bytes.push(byte);
+        bytes.extend_from_slice(rest);
     }
     String::from_utf8(bytes).unwrap_or_else(|_| key.to_owned())
 }
 
-fn hexadecimal(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some(digit(high)? << 4 | digit(low)?)
+/// The byte of the first two digits, and what follows them.
+fn hexadecimal(text: &str) -> Option<(u8, &[u8])> {
+    let (digits, rest) = text.as_bytes().split_at_checked(2)?;
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = digit(digits[0])? * 16 + digit(digits[1])?;
+    Some((u8::try_from(byte).ok()?, rest))
 }
 
 /// The message of the real server shows a structure of its language.

@@ -5,7 +5,7 @@ use super::super::user::{ANONYMOUS, UNAUTHENTICATED};
 use super::User;
 use crate::field::{self, Error, Quoted};
 use crate::security::authorization::index::MASTERS;
-use crate::security::authorization::{Attributes, Index, Resource, Target, forbidden};
+use crate::security::authorization::{Attributes, Index, Resource, forbidden};
 use crate::security::names::{is_subdomain, subdomain_problems};
 use crate::status::Status;
 
@@ -119,20 +119,18 @@ impl Attempt<'_> {
             (_, Some(name)) if constrained => ("nodes", "", name),
             _ => ("users", "", wanted.name.as_str()),
         };
-        let mut attributes = self.attributes(resource, name);
-        if let Target::Resource(target) = &mut attributes.target {
-            target.group = self.group().to_owned();
-            target.namespace = namespace.to_owned();
-        }
-        self.require(attributes)
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        self.require(self.attributes(Resource { namespace, name, ..self.named(resource) }))
     }
 
     fn require_uid(&self, wanted: &User) -> Result<(), Status> {
-        if wanted.uid.is_empty() { Ok(()) } else { self.require(self.attributes("uids", &wanted.uid)) }
+        let uid = Resource { name: wanted.uid.clone(), ..in_group("uids") };
+        if wanted.uid.is_empty() { Ok(()) } else { self.require(self.attributes(uid)) }
     }
 
     fn require_groups(&self, wanted: &User) -> Result<(), Status> {
-        let attributes = |name| with_group(self.attributes("groups", name), self.group());
+        let attributes =
+            |name: &str| self.attributes(Resource { name: name.to_owned(), ..self.named("groups") });
         if self.mode != Mode::Legacy {
             let refused = |name, why| Err(forbidden(self.requestor, &attributes(name), why));
             if wanted.is_in("") {
@@ -149,7 +147,10 @@ impl Attempt<'_> {
     }
 
     fn require_extra(&self, wanted: &User) -> Result<(), Status> {
-        let attributes = |key, value| with_subresource(self.attributes("userextras", value), key);
+        let attributes = |key: &str, value: &str| {
+            let (subresource, name) = (key.to_owned(), value.to_owned());
+            self.attributes(Resource { subresource, name, ..in_group("userextras") })
+        };
         if self.mode != Mode::Legacy {
             let problem = wanted.extra.iter().find_map(|(key, values)| extra_problem(key, values));
             if let Some(problem) = problem {
@@ -165,29 +166,19 @@ impl Attempt<'_> {
         all.try_for_each(|(key, value)| self.require(attributes(key, value)))
     }
 
-    fn attributes(&self, resource: &str, name: &str) -> Attributes {
-        let (group, resource, name) = (GROUP.to_owned(), resource.to_owned(), name.to_owned());
-        Attributes::resource(&self.mode.verb(), Resource { group, resource, name, ..Resource::default() })
+    fn attributes(&self, resource: Resource) -> Attributes {
+        Attributes::resource(&self.mode.verb(), resource)
     }
 
     /// Names and groups were in the core group once, and are for the old mode.
-    fn group(&self) -> &'static str {
-        if self.mode == Mode::Legacy { "" } else { GROUP }
+    fn named(&self, resource: &str) -> Resource {
+        let group = if self.mode == Mode::Legacy { "" } else { GROUP };
+        Resource { group: group.to_owned(), ..in_group(resource) }
     }
 }
 
-fn with_group(mut attributes: Attributes, group: &str) -> Attributes {
-    if let Target::Resource(target) = &mut attributes.target {
-        group.clone_into(&mut target.group);
-    }
-    attributes
-}
-
-fn with_subresource(mut attributes: Attributes, subresource: &str) -> Attributes {
-    if let Target::Resource(target) = &mut attributes.target {
-        subresource.clone_into(&mut target.subresource);
-    }
-    attributes
+fn in_group(resource: &str) -> Resource {
+    Resource { group: GROUP.to_owned(), resource: resource.to_owned(), ..Resource::default() }
 }
 
 fn extra_problem(key: &str, values: &[String]) -> Option<String> {
