@@ -13,6 +13,7 @@ pub mod schema;
 pub mod security;
 pub mod status;
 pub mod store;
+pub mod strategy;
 pub mod streaming;
 pub mod table;
 pub mod validation;
