@@ -1,0 +1,105 @@
+//! Priority: a Pod's priority is that of its class, and nothing else.
+
+use serde_json::Value;
+
+use super::{Target, forbidden};
+use crate::identity::GroupKind;
+use crate::status::Status;
+use crate::strategy::{Cluster, fields};
+
+/// What a class means for a Pod.
+struct Class {
+    name: String,
+    priority: i64,
+    preemption: Option<String>,
+}
+
+/// Classes that every cluster has.
+const SYSTEM: [(&str, i64); 2] =
+    [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
+
+pub(super) fn mutate_create(
+    target: Target<'_>,
+    pod: &mut Value,
+    cluster: &dyn Cluster,
+) -> Result<(), Status> {
+    let class = match fields::text(pod, "/spec/priorityClassName") {
+        "" => default_class(cluster),
+        name => find(name, cluster)
+            .ok_or_else(|| forbidden(target, pod, &format!("no PriorityClass with name {name} was found")))?,
+    };
+    check_said(target, pod, &class)?;
+    if !class.name.is_empty() {
+        fields::set(pod, "/spec/priorityClassName", class.name);
+    }
+    fields::set(pod, "/spec/priority", class.priority);
+    if let Some(preemption) = class.preemption {
+        fields::set(pod, "/spec/preemptionPolicy", preemption);
+    }
+    Ok(())
+}
+
+/// An update that does not repeat what the class gave does not change it.
+pub(super) fn mutate_update(new: &mut Value, old: &Value) {
+    for field in ["/spec/priority", "/spec/preemptionPolicy"] {
+        if fields::said(new, field).is_none() {
+            fields::copy(new, old, field);
+        }
+    }
+}
+
+/// A Pod may say what its class gives, and nothing else.
+fn check_said(target: Target<'_>, pod: &Value, class: &Class) -> Result<(), Status> {
+    let tail = "must not be provided in pod spec; priority admission controller computed";
+    let from = "from the given PriorityClass name";
+    let computed = class.priority;
+    if let Some(said) = pod["spec"]["priority"].as_i64().filter(|said| *said != computed) {
+        let why = format!("the integer value of priority ({said}) {tail} {computed} {from}");
+        return Err(forbidden(target, pod, &why));
+    }
+    let (said, computed) = (fields::text(pod, "/spec/preemptionPolicy"), &class.preemption);
+    match computed {
+        Some(computed) if !said.is_empty() && said != computed => {
+            let why = format!("the string value of PreemptionPolicy ({said}) {tail} {computed} {from}");
+            Err(forbidden(target, pod, &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn kind() -> GroupKind {
+    GroupKind::new("scheduling.k8s.io", "PriorityClass")
+}
+
+fn find(name: &str, cluster: &dyn Cluster) -> Option<Class> {
+    let stored = cluster.get(&kind(), "", name).as_ref().map(read);
+    let built_in =
+        || SYSTEM.iter().find(|(known, _)| *known == name).map(|(_, priority)| plain(name, *priority));
+    stored.or_else(built_in)
+}
+
+/// The lowest of the classes that are meant for everybody.
+fn default_class(cluster: &dyn Cluster) -> Class {
+    let mut lowest: Option<Class> = None;
+    cluster.each(&kind(), &mut |class| {
+        let class = (class["globalDefault"] == true).then(|| read(class));
+        if let Some(class) = class
+            && lowest.as_ref().is_none_or(|lowest| lowest.priority > class.priority)
+        {
+            lowest = Some(class);
+        }
+    });
+    lowest.unwrap_or_else(|| plain("", 0))
+}
+
+fn plain(name: &str, priority: i64) -> Class {
+    Class { name: name.to_owned(), priority, preemption: Some("PreemptLowerPriority".to_owned()) }
+}
+
+fn read(class: &Value) -> Class {
+    Class {
+        name: fields::text(class, "/metadata/name").to_owned(),
+        priority: class["value"].as_i64().unwrap_or_default(),
+        preemption: class["preemptionPolicy"].as_str().map(ToOwned::to_owned),
+    }
+}

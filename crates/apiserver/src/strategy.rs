@@ -1,0 +1,167 @@
+//! What the server itself does to an object of one of Kubernetes' kinds between admission and validation: parts that
+//! the writer cannot set, parts that belong to another subresource, addresses that are given out. Metadata that all
+//! kinds have in common (names, uids, timestamps, generations) is set by the caller, who asks here when.
+
+mod affinity;
+mod allocation;
+mod binding;
+mod claim;
+mod cluster;
+mod deletion;
+mod disabled;
+mod event;
+mod facts;
+mod families;
+pub(crate) mod fields;
+mod pod;
+mod quality;
+mod service;
+mod writes;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::defaults;
+use crate::identity::GroupKind;
+use crate::status::Status;
+
+pub use allocation::AddressRange;
+pub use binding::bind;
+pub use cluster::Cluster;
+pub use deletion::{Deletion, begin_deletion};
+pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
+pub use facts::{Facts, facts};
+pub use writes::{Resets, resets};
+
+/// Prepares a new object for validation. Its name is final.
+///
+/// Services get their addresses here, from those that no other Service of the cluster has: whoever creates Services
+/// does one after the other.
+pub fn prepare_create(
+    kind: &GroupKind,
+    object: &mut Value,
+    cluster: &dyn Cluster,
+    now: Timestamp,
+) -> Result<(), Status> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Pod") => pod::prepare_create(object, now),
+        ("", "Service") => service::prepare_create(object, cluster)?,
+        ("", "Namespace") => activate(object),
+        ("", "PersistentVolumeClaim") => {
+            fields::set(object, "/status", json!({}));
+            claim::settle_sources(object, None);
+        }
+        ("", "PersistentVolume") => {
+            let status = json!({"phase": "Pending", "lastPhaseTransitionTime": second(now)});
+            fields::set(object, "/status", status);
+        }
+        ("", "Node") => forget_config(object),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            fields::set(object, "/status", json!({}));
+            note_stored_version(object);
+        }
+        _ => prepare_either(kind, object),
+    }
+    // What was reset has its defaults like everything else.
+    defaults::apply(kind, object);
+    Ok(())
+}
+
+/// Prepares the next state of an object for validation: what this subresource (none is the object itself) does not
+/// write stays as it was.
+pub fn prepare_update(
+    kind: &GroupKind,
+    subresource: Option<&str>,
+    new: &mut Value,
+    old: &Value,
+    cluster: &dyn Cluster,
+    now: Timestamp,
+) -> Result<(), Status> {
+    let is_main = subresource.is_none();
+    if (kind.group.as_str(), kind.kind.as_str(), is_main) == ("", "Service", true) {
+        service::allocate_update(new, old, cluster)?;
+    }
+    writes::keep(kind, subresource, new, old);
+    match (kind.group.as_str(), kind.kind.as_str(), subresource) {
+        ("", "Pod", subresource) => pod::prepare_update(subresource, new, old),
+        ("", "Service", None) => service::forget_unused(new, old),
+        ("", "PersistentVolumeClaim", None) => claim::settle_sources(new, Some(old)),
+        ("", "PersistentVolume", Some("status")) => claim::note_phase(new, old, &second(now)),
+        ("", "Node", _) => forget_config(new),
+        ("apiextensions.k8s.io", "CustomResourceDefinition", None) => note_stored_version(new),
+        (_, _, None) => prepare_either(kind, new),
+        _ => {}
+    }
+    defaults::apply(kind, new);
+    Ok(())
+}
+
+/// Whether a write counts as a new generation of what is wanted. Kinds that count none answer no.
+pub fn generation_follows(kind: &GroupKind, subresource: Option<&str>, new: &Value, old: &Value) -> bool {
+    facts(kind).is_some_and(|facts| facts.generation.follows(subresource, new, old))
+}
+
+/// Whether an object of this kind has a generation at all; a new one is of the first.
+pub fn has_generation(kind: &GroupKind) -> bool {
+    facts(kind).is_some_and(|facts| facts.generation != facts::Generation::Never)
+}
+
+/// Whether a PUT to a name that nobody has makes an object.
+pub fn allows_create_on_update(kind: &GroupKind) -> bool {
+    facts(kind).is_some_and(|facts| facts.creates_on_update)
+}
+
+/// Whether an update without a resourceVersion overwrites whatever is there.
+pub fn allows_unconditional_update(kind: &GroupKind) -> bool {
+    facts(kind).is_some_and(|facts| facts.updates_unconditionally)
+}
+
+/// What happens on creation and on update alike.
+fn prepare_either(kind: &GroupKind, object: &mut Value) {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "ServiceAccount") => name_secrets_only(object),
+        ("discovery.k8s.io", "EndpointSlice") => disabled::forget_topology(object),
+        ("coordination.k8s.io", "Lease") => disabled::forget_election(object),
+        _ => {}
+    }
+}
+
+/// A namespace begins its life active, and ends it only when its content is gone.
+fn activate(namespace: &mut Value) {
+    fields::set(namespace, "/status", json!({"phase": "Active"}));
+    if !fields::list(namespace, "/spec/finalizers").contains(&"kubernetes".into()) {
+        fields::push(namespace, "/spec/finalizers", "kubernetes");
+    }
+}
+
+/// Nodes once took their configuration from the API.
+fn forget_config(node: &mut Value) {
+    fields::remove(node, "/spec/configSource");
+    fields::remove(node, "/status/config");
+}
+
+fn name_secrets_only(account: &mut Value) {
+    for secret in fields::list_mut(account, "/secrets").iter_mut().filter_map(Value::as_object_mut) {
+        secret.retain(|field, _| field == "name");
+    }
+}
+
+/// Versions in which objects were ever stored are not forgotten.
+fn note_stored_version(definition: &mut Value) {
+    let mut versions = fields::list(definition, "/spec/versions").iter();
+    let Some(stored) = versions.find(|version| version["storage"] == true) else { return };
+    let stored = stored["name"].clone();
+    if !fields::list(definition, "/status/storedVersions").contains(&stored) {
+        fields::push(definition, "/status/storedVersions", stored);
+    }
+}
+
+/// The time as the API writes it.
+fn second(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod world;

@@ -1,0 +1,151 @@
+//! Pods: a status that only the node writes, and parts of the spec that each subresource may change.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::fields::{copy, list, list_mut, push, set, text};
+use super::{affinity, disabled, quality, second};
+
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+/// Metadata that cannot be written together with ephemeral containers or sizes.
+const METADATA: [&str; 6] = [
+    "/metadata/deletionTimestamp",
+    "/metadata/generation",
+    "/metadata/labels",
+    "/metadata/annotations",
+    "/metadata/finalizers",
+    "/metadata/ownerReferences",
+];
+
+pub(super) fn prepare_create(pod: &mut Value, now: Timestamp) {
+    let status = json!({"phase": "Pending", "qosClass": quality::class(pod)});
+    set(pod, "/status", status);
+    disabled::forget_in_pod(pod);
+    if !list(pod, "/spec/schedulingGates").is_empty() {
+        let message = "Scheduling is blocked due to non-empty scheduling gates";
+        let gated = json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": message});
+        set_condition(pod, gated, now);
+    }
+    affinity::apply(pod);
+    confine(pod);
+}
+
+pub(super) fn prepare_update(subresource: Option<&str>, new: &mut Value, old: &Value) {
+    match subresource {
+        Some("status") => keep_observed(new, old),
+        Some("ephemeralcontainers") => keep_all_but_ephemeral(new, old),
+        Some("resize") => keep_all_but_sizes(new, old),
+        _ => {}
+    }
+    disabled::forget_in_pod(new);
+}
+
+/// Adds a condition, or replaces that of its type; the time is that of the last change.
+pub(super) fn set_condition(pod: &mut Value, mut condition: Value, now: Timestamp) {
+    condition["lastProbeTime"] = Value::Null;
+    condition["lastTransitionTime"] = second(now).into();
+    let conditions = list_mut(pod, "/status/conditions");
+    match conditions.iter_mut().find(|known| known["type"] == condition["type"]) {
+        Some(known) => {
+            if known["status"] == condition["status"] {
+                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
+            }
+            *known = condition;
+        }
+        None => push(pod, "/status/conditions", condition),
+    }
+}
+
+/// AppArmor profiles were annotations once; where a container has no other, they still count.
+fn confine(pod: &mut Value) {
+    if pod["spec"]["os"]["name"] == "windows" {
+        return;
+    }
+    let annotations = pod["metadata"]["annotations"].clone();
+    let common = pod["spec"]["securityContext"]["appArmorProfile"].clone();
+    for containers in ["/spec/initContainers", "/spec/containers", "/spec/ephemeralContainers"] {
+        for container in list_mut(pod, containers) {
+            let name = container["name"].as_str().unwrap_or_default();
+            let profile = annotations[format!("{APP_ARMOR}{name}")].as_str().and_then(profile);
+            let has_one = !container["securityContext"]["appArmorProfile"].is_null();
+            if let Some(profile) = profile.filter(|profile| !has_one && *profile != common) {
+                set(container, "/securityContext/appArmorProfile", profile);
+            }
+        }
+    }
+}
+
+/// The profile that an annotation means, unless it is none that a field could hold.
+fn profile(annotation: &str) -> Option<Value> {
+    match annotation {
+        "unconfined" => Some(json!({"type": "Unconfined"})),
+        "runtime/default" => Some(json!({"type": "RuntimeDefault"})),
+        local => {
+            let name = local.strip_prefix("localhost/")?;
+            let is_name = !name.is_empty() && name.len() <= 4095 && name.trim() == name;
+            is_name.then(|| json!({"type": "Localhost", "localhostProfile": name}))
+        }
+    }
+}
+
+/// What an old node does not know to repeat is not lost: the class, and generations that were observed.
+fn keep_observed(new: &mut Value, old: &Value) {
+    fill(new, old, "/status/qosClass");
+    fill(new, old, "/status/observedGeneration");
+    // Nothing keeps a type from having several conditions; they pair up in order.
+    let mut known: BTreeMap<&str, VecDeque<&Value>> = BTreeMap::new();
+    for condition in list(old, "/status/conditions") {
+        known.entry(text(condition, "/type")).or_default().push_back(condition);
+    }
+    for condition in list_mut(new, "/status/conditions") {
+        let before = known.get_mut(text(condition, "/type")).and_then(VecDeque::pop_front);
+        before.into_iter().for_each(|before| fill(condition, before, "/observedGeneration"));
+    }
+}
+
+fn fill(new: &mut Value, old: &Value, at: &str) {
+    let is_said = new.pointer(at).is_some_and(|value| !value.is_null() && *value != "" && *value != 0);
+    if let (false, Some(value)) = (is_said, old.pointer(at)) {
+        set(new, at, value.clone());
+    }
+}
+
+fn keep_all_but_ephemeral(new: &mut Value, old: &Value) {
+    let written = new.clone();
+    keep_spec_and_metadata(new, old);
+    copy(new, &written, "/spec/ephemeralContainers");
+}
+
+fn keep_spec_and_metadata(new: &mut Value, old: &Value) {
+    copy(new, old, "/spec");
+    METADATA.iter().for_each(|at| copy(new, old, at));
+}
+
+/// Containers that do not pair up with the old ones are left for validation to refuse.
+fn keep_all_but_sizes(new: &mut Value, old: &Value) {
+    let lists = ["/spec/containers", "/spec/initContainers"];
+    if lists.iter().any(|containers| list(new, containers).len() != list(old, containers).len()) {
+        return;
+    }
+    let written = new.clone();
+    keep_spec_and_metadata(new, old);
+    copy(new, &written, "/spec/resources");
+    for containers in lists.into_iter().filter(|containers| !list(old, containers).is_empty()) {
+        set(new, containers, sized(list(&written, containers), list(old, containers)));
+    }
+}
+
+fn sized(new: &[Value], old: &[Value]) -> Vec<Value> {
+    if new.iter().zip(old).any(|(new, old)| new["name"] != old["name"]) {
+        return new.to_vec();
+    }
+    let resized = new.iter().zip(old).map(|(new, old)| {
+        let mut container = old.clone();
+        ["/resources", "/resizePolicy"].into_iter().for_each(|at| copy(&mut container, new, at));
+        container
+    });
+    resized.collect()
+}
