@@ -23,9 +23,9 @@ pub use watch::{Feed, FeedEvent};
 
 use crate::registry::Registry;
 use crate::resource::Resource;
-use crate::rules;
 use crate::status::Status;
 use crate::store::{Entry, Store, WriteError};
+use crate::{admission, rules};
 
 /// The objects of one cluster and their rules.
 pub struct Api {
@@ -41,6 +41,15 @@ pub struct Target<'a> {
     pub subresource: Option<&'a str>,
     /// Whom fields belong to where the client names no manager.
     pub agent: &'a str,
+}
+
+impl Target<'_> {
+    /// The same, as admission names it.
+    fn admission<T>(&self, ask: impl FnOnce(admission::Target<'_>) -> T) -> T {
+        let (kind, resource) = (self.resource.group_kind(), self.resource.group_resource());
+        let namespace = self.namespace.unwrap_or_default();
+        ask(admission::Target { kind: &kind, resource: &resource, namespace, subresource: self.subresource })
+    }
 }
 
 impl Api {

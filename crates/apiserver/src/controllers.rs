@@ -70,9 +70,8 @@ async fn follow<C: Controller>(controller: C) {
         let Ok(mut watch) = store.watch(Scope::everything(), store.revision()) else { continue };
         controller.begin().await;
         while let Ok(events) = watch.next().await {
-            let matters = |event: &Event| {
-                C::RESOURCES.is_empty() || C::RESOURCES.contains(&event.entry.key.resource())
-            };
+            let matters =
+                |event: &Event| C::RESOURCES.is_empty() || C::RESOURCES.contains(&event.entry.key.resource());
             let events: Vec<Event> = events.into_iter().filter(matters).collect();
             if !events.is_empty() {
                 controller.take(events).await;

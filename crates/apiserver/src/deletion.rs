@@ -92,7 +92,8 @@ pub fn of_definition(definition: &Value, decision: Deletion, now: Timestamp) -> 
     marked.set_finalizers([CLEANUP]);
     mark(&mut marked, now);
     marked.meta_mut().remove("deletionGracePeriodSeconds");
-    let conditions = child(&mut marked, "status").entry("conditions").or_insert_with(|| Value::Array(Vec::new()));
+    let conditions =
+        child(&mut marked, "status").entry("conditions").or_insert_with(|| Value::Array(Vec::new()));
     if let Some(conditions) = conditions.as_array_mut() {
         conditions.push(json!({
             "type": "Terminating",
@@ -196,7 +197,10 @@ mod tests {
     #[test]
     fn an_object_with_finalizers_is_marked_and_stays() {
         let object = json!({"metadata": {"name": "a", "generation": 2, "finalizers": ["x"]}});
-        let Deletion::Marked(marked) = decide(&object, &DeleteOptions::default(), Grace::Unknown, noon()) else { panic!() };
+        let Deletion::Marked(marked) = decide(&object, &DeleteOptions::default(), Grace::Unknown, noon())
+        else {
+            panic!()
+        };
         let expected = json!({
             "name": "a", "generation": 3, "finalizers": ["x"],
             "deletionTimestamp": NOON, "deletionGracePeriodSeconds": 0,
@@ -208,7 +212,9 @@ mod tests {
     fn foreground_and_orphan_wait_for_the_garbage_collector() {
         let object = json!({"metadata": {"name": "a"}});
         for (how, finalizer) in [(Propagation::Foreground, FOREGROUND), (Propagation::Orphan, ORPHAN)] {
-            let Deletion::Marked(marked) = decide(&object, &propagation(how), Grace::Unknown, noon()) else { panic!() };
+            let Deletion::Marked(marked) = decide(&object, &propagation(how), Grace::Unknown, noon()) else {
+                panic!()
+            };
             assert_eq!(marked.finalizers().collect::<Vec<_>>(), [finalizer]);
         }
     }
@@ -216,13 +222,19 @@ mod tests {
     #[test]
     fn an_explicit_policy_replaces_the_one_of_the_finalizers() {
         let object = json!({"metadata": {"name": "a", "finalizers": [ORPHAN]}});
-        assert_eq!(decide(&object, &propagation(Propagation::Background), Grace::Unknown, noon()), Deletion::Now);
+        assert_eq!(
+            decide(&object, &propagation(Propagation::Background), Grace::Unknown, noon()),
+            Deletion::Now
+        );
     }
 
     #[test]
     fn grace_is_given_once_and_only_shortened() {
         let object = json!({"metadata": {"name": "a"}});
-        let Deletion::Marked(marked) = decide(&object, &DeleteOptions::default(), Grace::Usually(30), noon()) else { panic!() };
+        let Deletion::Marked(marked) = decide(&object, &DeleteOptions::default(), Grace::Usually(30), noon())
+        else {
+            panic!()
+        };
         assert_eq!(marked["metadata"]["deletionTimestamp"], "2026-01-01T12:00:30Z");
         let longer = DeleteOptions { grace_period_seconds: Some(60), ..DeleteOptions::default() };
         assert_eq!(decide(&marked, &longer, Grace::Usually(30), noon()), Deletion::Pending);

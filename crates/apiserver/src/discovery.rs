@@ -21,7 +21,8 @@ pub fn core_versions(server_address: &str) -> Value {
 
 /// `/apis`
 pub fn groups(registry: &Registry) -> Value {
-    let groups: Vec<Value> = named_groups(registry).map(|(name, versions)| group_entry(name, &versions)).collect();
+    let groups: Vec<Value> =
+        named_groups(registry).map(|(name, versions)| group_entry(name, &versions)).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
@@ -119,7 +120,10 @@ fn add_names(entry: &mut Value, resource: &Resource) {
 fn storage_version_hash(resource: &Resource) -> String {
     let (group, version) = match resource.stored_as().as_str() {
         "events" => ("", "v1"),
-        _ => (resource.group.as_str(), resource.defined().map_or(resource.version.as_str(), |it| it.storage_version())),
+        _ => (
+            resource.group.as_str(),
+            resource.defined().map_or(resource.version.as_str(), |it| it.storage_version()),
+        ),
     };
     let hash = digest::digest(&digest::SHA256, format!("{group}/{version}/{}", resource.kind).as_bytes());
     STANDARD.encode(&hash.as_ref()[..8])
@@ -128,13 +132,15 @@ fn storage_version_hash(resource: &Resource) -> String {
 /// The answer to `/api` or `/apis` for clients that take everything at once.
 pub fn aggregated(registry: &Registry, core: bool) -> Value {
     let groups = registry.groups().into_iter().filter(|(name, _)| name.is_empty() == core);
-    let items: Vec<Value> = groups.map(|(name, versions)| aggregated_group(registry, name, &versions)).collect();
+    let items: Vec<Value> =
+        groups.map(|(name, versions)| aggregated_group(registry, name, &versions)).collect();
     json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
 }
 
 fn aggregated_group(registry: &Registry, name: &str, versions: &[&str]) -> Value {
     let version = |version: &&str| {
-        let resources: Vec<Value> = registry.of_version(name, version).map(|it| aggregated_resource(it)).collect();
+        let resources: Vec<Value> =
+            registry.of_version(name, version).map(|it| aggregated_resource(it)).collect();
         json!({"version": version, "resources": resources, "freshness": "Current"})
     };
     let versions: Vec<Value> = versions.iter().map(version).collect();
@@ -183,7 +189,8 @@ mod tests {
     #[test]
     fn a_resource_is_listed_with_its_parts() {
         let list = resources(&Registry::new(), "", "v1").unwrap();
-        let names: Vec<&str> = list["resources"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+        let names: Vec<&str> =
+            list["resources"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
         let at = names.iter().position(|name| *name == "namespaces").unwrap();
         assert_eq!(names[at..at + 3], ["namespaces", "namespaces/finalize", "namespaces/status"]);
         assert_eq!(resources(&Registry::new(), "", "v2"), None);

@@ -52,7 +52,8 @@ impl<'a> Wish<'a> {
         let mut parts = text.split(';').map(str::trim);
         let media = parts.next().filter(|media| !media.is_empty())?;
         let parameters: Vec<_> = parts.filter_map(|part| part.split_once('=')).collect();
-        let quality = parameters.iter().find(|(name, _)| *name == "q").and_then(|(_, value)| value.parse().ok());
+        let quality =
+            parameters.iter().find(|(name, _)| *name == "q").and_then(|(_, value)| value.parse().ok());
         Some(Self { media, parameters, quality: quality.unwrap_or(1.0) })
     }
 
@@ -96,7 +97,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_acceptable() {
-        for accept in ["text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Table;g=meta.k8s.io;v=v9"] {
+        for accept in [
+            "text/html",
+            "application/vnd.kubernetes.protobuf",
+            "application/json;as=Table;g=meta.k8s.io;v=v9",
+        ] {
             assert_eq!(negotiate(Some(accept), &[Form::Table]).unwrap_err().code, 406, "{accept}");
         }
     }

@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_of_a_wrong_type_reads_as_absent() {
-        for object in [json!({}), json!({"metadata": 3}), json!({"metadata": {"name": 3, "finalizers": "x"}})] {
+        for object in [json!({}), json!({"metadata": 3}), json!({"metadata": {"name": 3, "finalizers": "x"}})]
+        {
             assert_eq!((object.name(), object.namespace(), object.finalizers().count()), ("", None, 0));
         }
     }

@@ -23,7 +23,10 @@ pub fn index(registry: &Registry) -> Value {
 }
 
 fn group_versions(registry: &Registry) -> impl Iterator<Item = (&str, &str)> {
-    registry.groups().into_iter().flat_map(|(group, versions)| versions.into_iter().map(move |it| (group, it)))
+    registry
+        .groups()
+        .into_iter()
+        .flat_map(|(group, versions)| versions.into_iter().map(move |it| (group, it)))
 }
 
 fn document_path(group: &str, version: &str) -> String {
@@ -238,7 +241,8 @@ fn operation(resource: &Resource, part: Option<&Subresource>, verb: Verb) -> Val
         "x-kubernetes-action": action(part, verb),
         "x-kubernetes-group-version-kind": kind,
     });
-    let parameters: Vec<Value> = parameters(verb).iter().map(|(name, kind)| query_parameter(name, kind)).collect();
+    let parameters: Vec<Value> =
+        parameters(verb).iter().map(|(name, kind)| query_parameter(name, kind)).collect();
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
@@ -258,7 +262,8 @@ fn action(part: Option<&Subresource>, verb: Verb) -> &'static str {
 }
 
 fn operation_id(resource: &Resource, part: Option<&Subresource>, verb: Verb) -> String {
-    let words = [verb.name(), &resource.group, &resource.version, &resource.kind, part.map_or("", |part| part.name)];
+    let words =
+        [verb.name(), &resource.group, &resource.version, &resource.kind, part.map_or("", |part| part.name)];
     let capital = |word: &str| -> String {
         let mut characters = word.chars();
         characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()
@@ -271,16 +276,26 @@ fn content(definition: &str, types: &[&str]) -> Value {
     if definition.is_empty() {
         return json!({});
     }
-    types.iter().map(|media| ((*media).to_owned(), json!({"schema": reference(definition)}))).collect::<Map<_, _>>().into()
+    types
+        .iter()
+        .map(|media| ((*media).to_owned(), json!({"schema": reference(definition)})))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn body(resource: &Resource, sent: &str, verb: Verb) -> Option<Value> {
     let json_and_yaml = ["application/json", "application/yaml"];
     let (content, required) = match verb {
         Verb::Create | Verb::Update if !sent.is_empty() => (content(sent, &json_and_yaml), true),
-        Verb::Delete | Verb::DeleteCollection => (content(&format!("{META}.DeleteOptions"), &json_and_yaml), false),
+        Verb::Delete | Verb::DeleteCollection => {
+            (content(&format!("{META}.DeleteOptions"), &json_and_yaml), false)
+        }
         Verb::Patch => {
-            let mut types = vec!["application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"];
+            let mut types = vec![
+                "application/apply-patch+yaml",
+                "application/json-patch+json",
+                "application/merge-patch+json",
+            ];
             types.extend(resource.is_built_in().then_some("application/strategic-merge-patch+json"));
             (content(&format!("{META}.Patch"), &types), true)
         }
@@ -348,7 +363,8 @@ mod tests {
         let document = document(&Registry::new(), "", "v1").unwrap();
         let patch = &document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"];
         assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], "Pod");
-        let names: Vec<_> = patch["parameters"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+        let names: Vec<_> =
+            patch["parameters"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
         assert!(names.contains(&json!("fieldValidation")), "{names:?}");
     }
 }

@@ -37,7 +37,9 @@ impl Query {
 
     fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let why = |_| Status::bad_request(format!("strconv.ParseInt: parsing {}: invalid syntax", field::Quoted(text)));
+        let why = |_| {
+            Status::bad_request(format!("strconv.ParseInt: parsing {}: invalid syntax", field::Quoted(text)))
+        };
         text.parse().map(Some).map_err(why)
     }
 }
@@ -152,7 +154,8 @@ impl DeleteOptions {
     }
 
     fn from_body(body: &Value) -> Result<Self, Status> {
-        let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text =
+            |pointer: &str| body.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         let dry_run = body.get("dryRun").and_then(Value::as_array).into_iter().flatten();
         let dry_run: Vec<&str> = dry_run.filter_map(Value::as_str).collect();
         refuse(dry_run_errors(&dry_run))?;
@@ -204,7 +207,8 @@ pub struct ListOptions {
 impl ListOptions {
     pub fn parse(query: &Query) -> Result<Self, Status> {
         let own = |name: &str| query.text(name).map(str::to_owned);
-        let count = |name: &str| query.number(name).map(|number| number.and_then(|it| u64::try_from(it).ok()));
+        let count =
+            |name: &str| query.number(name).map(|number| number.and_then(|it| u64::try_from(it).ok()));
         let options = Self {
             selector: Selector::parse(query.get("labelSelector"), query.get("fieldSelector"))?,
             resource_version: own("resourceVersion"),
@@ -234,7 +238,9 @@ impl ListOptions {
                 forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
             }
             (Some(_), Some("NotOlderThan")) => Vec::new(),
-            (Some(_), None) => forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
+            (Some(_), None) => {
+                forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+            }
             (Some(_), Some(other)) => {
                 vec![field::Error::not_supported("resourceVersionMatch", other, &["NotOlderThan"])]
             }
@@ -249,12 +255,14 @@ impl ListOptions {
         let version = self.resource_version.as_deref().unwrap_or_default();
         match self.resource_version_match.as_deref() {
             None => Vec::new(),
-            Some(_) if self.continuation.is_some() => {
-                forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-            }
-            Some(_) if version.is_empty() => {
-                forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
-            }
+            Some(_) if self.continuation.is_some() => forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden when continue is provided",
+            ),
+            Some(_) if version.is_empty() => forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            ),
             Some("NotOlderThan") => Vec::new(),
             Some("Exact") if version == "0" => forbidden(
                 "resourceVersionMatch",
@@ -262,7 +270,11 @@ impl ListOptions {
             ),
             Some("Exact") => Vec::new(),
             Some(other) => {
-                vec![field::Error::not_supported("resourceVersionMatch", other, &["Exact", "NotOlderThan", ""])]
+                vec![field::Error::not_supported(
+                    "resourceVersionMatch",
+                    other,
+                    &["Exact", "NotOlderThan", ""],
+                )]
             }
         }
     }
@@ -289,7 +301,10 @@ mod tests {
     #[test]
     fn a_match_without_a_version_is_refused() {
         let message = list("resourceVersionMatch=Exact").unwrap_err();
-        assert!(message.contains("resourceVersionMatch is forbidden unless resourceVersion is provided"), "{message}");
+        assert!(
+            message.contains("resourceVersionMatch is forbidden unless resourceVersion is provided"),
+            "{message}"
+        );
         assert!(list("resourceVersionMatch=Exact&resourceVersion=5").is_ok());
     }
 
@@ -299,7 +314,10 @@ mod tests {
         assert!(DeleteOptions::parse(&Query::default(), Some(&body)).is_err());
         let query = Query::parse(Some("propagationPolicy=Foreground&gracePeriodSeconds=5"));
         let options = DeleteOptions::parse(&query, None).unwrap();
-        assert_eq!((options.propagation, options.grace_period_seconds), (Some(Propagation::Foreground), Some(5)));
+        assert_eq!(
+            (options.propagation, options.grace_period_seconds),
+            (Some(Propagation::Foreground), Some(5))
+        );
     }
 
     #[test]

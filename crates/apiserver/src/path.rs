@@ -5,7 +5,10 @@
 pub enum Path {
     Resource(ResourcePath),
     /// `/api/v1` or `/apis/GROUP/VERSION`
-    Version { group: String, version: String },
+    Version {
+        group: String,
+        version: String,
+    },
     /// `/apis/GROUP`
     Group(String),
     /// Anything else.

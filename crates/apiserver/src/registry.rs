@@ -80,7 +80,11 @@ impl Registry {
         groups
     }
 
-    pub fn of_version<'a>(&'a self, group: &'a str, version: &'a str) -> impl Iterator<Item = &'a Arc<Resource>> {
+    pub fn of_version<'a>(
+        &'a self,
+        group: &'a str,
+        version: &'a str,
+    ) -> impl Iterator<Item = &'a Arc<Resource>> {
         self.resources.iter().filter(move |it| it.group == group && it.version == version)
     }
 }

@@ -92,7 +92,12 @@ pub(crate) fn applied(
 }
 
 /// Prepares a new object for validation.
-pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, cluster: &dyn Cluster, now: Timestamp) -> Result<(), Status> {
+pub(crate) fn prepare_create(
+    resource: &Resource,
+    object: &mut Value,
+    cluster: &dyn Cluster,
+    now: Timestamp,
+) -> Result<(), Status> {
     match &resource.origin {
         Origin::BuiltIn(_) => {
             strategy::prepare_create(&resource.group_kind(), object, cluster, now)?;
@@ -178,7 +183,8 @@ fn remove(object: &mut Value, field: &str) {
 
 /// Whether anything differs that is wanted, not observed.
 fn is_changed(new: &Value, old: &Value, has_status: bool) -> bool {
-    let wanted = |name: &str| !matches!(name, "metadata" | "apiVersion" | "kind") && !(has_status && name == "status");
+    let wanted =
+        |name: &str| !matches!(name, "metadata" | "apiVersion" | "kind") && !(has_status && name == "status");
     let fields = |object: &Value| -> Vec<(String, Value)> {
         let fields = object.as_object().into_iter().flatten();
         fields.filter(|(name, _)| wanted(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -186,7 +192,12 @@ fn is_changed(new: &Value, old: &Value, has_status: bool) -> bool {
     fields(new) != fields(old)
 }
 
-pub(crate) fn validate_update(resource: &Resource, subresource: Option<&str>, new: &Value, old: &Value) -> Vec<field::Error> {
+pub(crate) fn validate_update(
+    resource: &Resource,
+    subresource: Option<&str>,
+    new: &Value,
+    old: &Value,
+) -> Vec<field::Error> {
     match &resource.origin {
         Origin::BuiltIn(_) => validation::update(&resource.group_kind(), subresource, new, old),
         Origin::Defined(defined) => {
@@ -236,7 +247,8 @@ pub(crate) fn deletion(resource: &Resource, object: &Value, decision: Deletion, 
 
 /// Whether a deletion is answered with what was deleted instead of with the news that it is gone.
 pub(crate) fn returns_deleted_object(resource: &Resource) -> bool {
-    const KINDS: [&str; 6] = ["Namespace", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Service", "ServiceAccount"];
+    const KINDS: [&str; 6] =
+        ["Namespace", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Service", "ServiceAccount"];
     match resource.group.as_str() {
         "" => KINDS.contains(&resource.kind.as_str()),
         "storage.k8s.io" => true,

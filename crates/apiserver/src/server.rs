@@ -7,6 +7,7 @@ mod endpoints;
 mod events;
 mod gate;
 mod handler;
+mod identity;
 mod limits;
 mod listener;
 mod reply;
@@ -25,12 +26,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::Api;
 use crate::controllers::{Controllers, serve_definitions};
-use crate::security::certificates::{self, Identity};
+use crate::security::certificates;
 use crate::status::Status;
 use crate::store::{self, Store};
 use crate::streaming::{PodStreams, Streaming};
 use gate::Gate;
 use handler::Peer;
+use identity::Identity;
 use limits::Limits;
 use streams::Streams;
 
@@ -63,7 +65,7 @@ pub enum Error {
 pub struct Server {
     shared: Arc<Shared>,
     controllers: Controllers,
-    identity: Identity,
+    identity: Arc<Identity>,
     listener: TcpListener,
 }
 
@@ -92,10 +94,10 @@ impl Server {
         let api = Arc::new(Api::new(Store::open(&data_dir.join(STORE))?));
         let listener = TcpListener::bind(listen).await.map_err(|error| Error::Listen(*listen, error))?;
         let address = listener.local_addr().map_err(|error| Error::Listen(*listen, error))?;
-        let identity = certificates::load(data_dir, address)?;
+        let (identity, authenticator) = Identity::open(data_dir, address)?;
         bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
         serve_definitions(&api).await;
-        let gate = Gate::new(&api, identity.authenticator());
+        let gate = Gate::new(&api, authenticator);
         let controllers = Controllers::start(&api, identity.authority());
         let shared = Arc::new(Shared {
             api,
@@ -105,7 +107,7 @@ impl Server {
             stop: CancellationToken::new(),
             address: OnceLock::from(address),
         });
-        Ok(Self { shared, controllers, identity, listener })
+        Ok(Self { shared, controllers, identity: Arc::new(identity), listener })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -117,7 +119,9 @@ impl Server {
         let shared = Arc::clone(&self.shared);
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
             let (shared, peer) = (Arc::clone(&shared), Peer { user: Some(gate::program()) });
-            async move { Ok::<_, std::convert::Infallible>(handler::handle(shared, peer, request.map(Body::new)).await) }
+            async move {
+                Ok::<_, std::convert::Infallible>(handler::handle(shared, peer, request.map(Body::new)).await)
+            }
         });
         kube::Client::new(service, "default")
     }
@@ -125,7 +129,10 @@ impl Server {
     /// Answers until the token is cancelled, and then ends every stream, watch and controller.
     pub async fn run(self, stop: CancellationToken) {
         let Self { shared, controllers, identity, listener } = self;
-        listener::serve(&shared, &identity, listener, stop).await;
+        tokio::select! {
+            () = listener::serve(&shared, &identity, listener, stop) => {}
+            () = identity.renew() => {}
+        }
         shared.stop.cancel();
         shared.streams.stop().await;
         controllers.stop().await;

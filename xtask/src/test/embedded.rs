@@ -40,7 +40,10 @@ impl Embedded {
     pub(super) fn environment(&self, kubectl: Option<PathBuf>) -> Vec<(&'static str, PathBuf)> {
         let kubeconfig = self.directory.join("kubeconfig");
         let kubectl = kubectl.map(|kubectl| ("ASB_TEST_KUBECTL", kubectl));
-        [("ASB_TEST_KUBECONFIG", kubeconfig.clone()), ("KUBECONFIG", kubeconfig)].into_iter().chain(kubectl).collect()
+        [("ASB_TEST_KUBECONFIG", kubeconfig.clone()), ("KUBECONFIG", kubeconfig)]
+            .into_iter()
+            .chain(kubectl)
+            .collect()
     }
 
     /// What it complained of.
@@ -51,7 +54,10 @@ impl Embedded {
     /// Asks it to end, and fails where it does not do so well.
     pub(super) fn stop(mut self) -> Result<()> {
         let id = self.process.id().to_string();
-        ensure!(Command::new("kill").arg(&id).status().context("run kill")?.success(), "asb up ended before its time");
+        ensure!(
+            Command::new("kill").arg(&id).status().context("run kill")?.success(),
+            "asb up ended before its time"
+        );
         let status = self.process.wait().context("wait for asb up")?;
         ensure!(status.success(), "asb up ended badly ({status}):\n{}", self.log());
         Ok(())
@@ -68,7 +74,8 @@ impl Drop for Embedded {
 }
 
 fn program() -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
     let program = target.join("debug/asb");
     ensure!(program.is_file(), "{} was not built", program.display());
     Ok(program)

@@ -105,7 +105,8 @@ fn created_as_recorded(cases: &str) {
         let result = create(&case.input, &case.namespace);
         match (result, case.stored, case.refused) {
             (Ok(object), Some(stored), None) => {
-                let (ours, theirs) = (without_chosen(object, &case.input), without_chosen(stored, &case.input));
+                let (ours, theirs) =
+                    (without_chosen(object, &case.input), without_chosen(stored, &case.input));
                 assert_eq!(pretty(&ours), pretty(&theirs), "{}", case.name);
             }
             (Err(status), None, Some(refused)) => assert_eq!(status.to_json(), refused, "{}", case.name),

@@ -23,7 +23,12 @@ pub struct Created {
 
 impl Api {
     /// Creates an object that was decoded already.
-    pub async fn create(&self, target: &Target<'_>, object: Value, options: &WriteOptions) -> Result<Created, Status> {
+    pub async fn create(
+        &self,
+        target: &Target<'_>,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Result<Created, Status> {
         let object = rules::managed(target, None, object, options, self.now())?;
         self.create_managed(target, object, options).await
     }
@@ -38,7 +43,9 @@ impl Api {
         settle_namespace(target, &mut object)?;
         let warnings = rules::deduplicate_owners(&mut object);
         let surroundings = self.surroundings();
-        admission::mutate_create(&target.resource.group_kind(), target.namespace, &mut object, &surroundings, &mut random)?;
+        target.admission(|admitted| {
+            admission::mutate_create(admitted, &mut object, &surroundings, &mut random)
+        })?;
         let generates = object.name().is_empty() && !object.meta_text("generateName").is_empty();
         for attempt in 1.. {
             let candidate = self.finish(target, object.clone(), generates)?;
@@ -76,7 +83,7 @@ impl Api {
         if !errors.is_empty() {
             return Err(Status::invalid(&target.resource.group_kind(), object.name(), &errors));
         }
-        admission::check_create(&target.resource.group_kind(), target.namespace, &object, &surroundings)?;
+        target.admission(|admitted| admission::check_create(admitted, &object, &surroundings))?;
         Ok(object)
     }
 

@@ -21,11 +21,16 @@ pub struct Deleted {
 }
 
 impl Api {
-    pub async fn delete(&self, target: &Target<'_>, name: &str, options: &DeleteOptions) -> Result<Deleted, Status> {
+    pub async fn delete(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Status> {
         loop {
             let entry = self.get(target, name)?;
             check_preconditions(target, &entry.value, options)?;
-            admission::check_delete(&target.resource.group_kind(), &entry.value, &self.surroundings())?;
+            target.admission(|admitted| admission::check_delete(admitted, name))?;
             let grace = rules::grace(target.resource, &entry.value);
             let decision = deletion::decide(&entry.value, options, grace, self.now());
             let decision = rules::deletion(target.resource, &entry.value, decision, self.now());
@@ -49,7 +54,9 @@ impl Api {
             Deletion::Pending => (entry.value.clone(), false),
             Deletion::Marked(marked) if is_dry_run || marked == entry.value => (marked, false),
             Deletion::Now | Deletion::MarkedThenGone(_) if is_dry_run => (entry.value.clone(), true),
-            Deletion::Marked(marked) => (self.store.put(entry.key.clone(), unchanged, marked).await?.value.clone(), false),
+            Deletion::Marked(marked) => {
+                (self.store.put(entry.key.clone(), unchanged, marked).await?.value.clone(), false)
+            }
             Deletion::Now => (self.store.delete(entry.key.clone(), unchanged).await?.value.clone(), true),
             Deletion::MarkedThenGone(marked) => {
                 let marked = self.store.put(entry.key.clone(), unchanged, marked).await?;

@@ -39,7 +39,8 @@ impl Api {
 
     pub(crate) async fn remove(&self, key: &Key, options: &DeleteOptions) -> Result<(), Status> {
         let Some(resource) = self.resource_of(key) else { return Ok(()) };
-        let target = Target { resource: &resource, namespace: key.namespace(), subresource: None, agent: MANAGER };
+        let target =
+            Target { resource: &resource, namespace: key.namespace(), subresource: None, agent: MANAGER };
         gone_is_fine(self.delete(&target, key.name(), options).await.map(drop))
     }
 

@@ -38,7 +38,9 @@ impl Api {
         let place = options.continuation.as_deref().map(place).transpose()?;
         let mut listing = self.listing(target, options, place.as_ref())?;
         if let Some(place) = &place {
-            let last = target.resource.key(Some(&place.namespace).filter(|it| !it.is_empty()).map(String::as_str), &place.name);
+            let last = target
+                .resource
+                .key(Some(&place.namespace).filter(|it| !it.is_empty()).map(String::as_str), &place.name);
             listing.entries.retain(|entry| entry.key > last);
         }
         if !options.selector.is_empty() {
@@ -47,7 +49,12 @@ impl Api {
         Ok(page(listing, options))
     }
 
-    fn listing(&self, target: &Target<'_>, options: &ListOptions, place: Option<&Place>) -> Result<Listing, Status> {
+    fn listing(
+        &self,
+        target: &Target<'_>,
+        options: &ListOptions,
+        place: Option<&Place>,
+    ) -> Result<Listing, Status> {
         let scope = target.resource.scope(target.namespace);
         if let Some(place) = place {
             let revision = Revision(place.revision);
@@ -106,7 +113,11 @@ fn place(token: &str) -> Result<Place, Status> {
 /// A version that a client names.
 pub(super) fn revision(text: &str) -> Result<Revision, Status> {
     text.parse().map_err(|_| {
-        let why = format!("Invalid value: {}: strconv.ParseUint: parsing {}: invalid syntax", crate::field::Quoted(text), crate::field::Quoted(text));
+        let why = format!(
+            "Invalid value: {}: strconv.ParseUint: parsing {}: invalid syntax",
+            crate::field::Quoted(text),
+            crate::field::Quoted(text)
+        );
         Status::bad_request(format!("resourceVersion: {why}"))
     })
 }

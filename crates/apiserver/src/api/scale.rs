@@ -12,10 +12,8 @@ pub(crate) type Change<'a> = dyn Fn(&Value) -> Result<Value, Status> + Send + Sy
 /// The scale of an object as it is.
 pub(crate) fn of(object: &Value, paths: &ScalePaths) -> Value {
     let kept = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
-    let metadata: Map<String, Value> = kept
-        .into_iter()
-        .filter_map(|field| Some((field.to_owned(), object.meta(field)?.clone())))
-        .collect();
+    let metadata: Map<String, Value> =
+        kept.into_iter().filter_map(|field| Some((field.to_owned(), object.meta(field)?.clone()))).collect();
     let number = |path: &str| at(object, path).and_then(Value::as_i64);
     let mut spec = Map::new();
     if let Some(replicas) = number(&paths.spec_replicas).filter(|replicas| *replicas != 0) {
@@ -33,7 +31,8 @@ pub(crate) fn of(object: &Value, paths: &ScalePaths) -> Value {
 pub(crate) fn applied(object: &Value, wanted: &Value, paths: &ScalePaths) -> Result<Value, Status> {
     let replicas = wanted["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 {
-        let error = crate::field::Error::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+        let error =
+            crate::field::Error::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
         let kind = crate::identity::GroupKind::new("autoscaling", "Scale");
         return Err(Status::invalid(&kind, object.name(), &[error]));
     }
@@ -84,7 +83,10 @@ mod tests {
             "spec": {"size": 2}, "status": {"size": 1, "selector": "a=b"},
         });
         let scale = of(&object, &paths());
-        assert_eq!((&scale["spec"]["replicas"], &scale["status"]), (&json!(2), &json!({"replicas": 1, "selector": "a=b"})));
+        assert_eq!(
+            (&scale["spec"]["replicas"], &scale["status"]),
+            (&json!(2), &json!({"replicas": 1, "selector": "a=b"}))
+        );
         assert_eq!(scale["metadata"], json!({"name": "a", "uid": "1"}));
         let wanted = json!({"spec": {"replicas": 5}});
         assert_eq!(applied(&object, &wanted, &paths()).unwrap()["spec"]["size"], 5);

@@ -91,14 +91,21 @@ impl Api {
         settle_version(target, name, &mut new, &live)?;
         let warnings = rules::deduplicate_owners(&mut new);
         let surroundings = self.surroundings();
-        admission::mutate_update(&target.resource.group_kind(), target.subresource, &mut new, &live, &surroundings)?;
+        target.admission(|admitted| admission::mutate_update(admitted, &mut new, &live, &surroundings))?;
         settle_metadata(&mut new, &live);
-        rules::prepare_update(target.resource, target.subresource, &mut new, &live, &surroundings, self.now())?;
+        rules::prepare_update(
+            target.resource,
+            target.subresource,
+            &mut new,
+            &live,
+            &surroundings,
+            self.now(),
+        )?;
         let errors = rules::validate_update(target.resource, target.subresource, &new, &live);
         if !errors.is_empty() {
             return Err(Status::invalid(&target.resource.group_kind(), name, &errors).into());
         }
-        admission::check_update(&target.resource.group_kind(), target.subresource, &new, &live, &surroundings)?;
+        target.admission(|admitted| admission::check_update(admitted, &new, &live, &surroundings))?;
         if apply::same_but_for_times(&new, &live) {
             return Ok(Updated { object: live.into_owned(), is_new: false, warnings });
         }
@@ -128,7 +135,9 @@ impl Api {
             };
         }
         match self.store.put(key, unchanged, rules::to_storage(target.resource, new)?).await {
-            Err(WriteError::Rejected(Rejection::Changed(_) | Rejection::Missing(_))) => Err(Obstacle::Overtaken),
+            Err(WriteError::Rejected(Rejection::Changed(_) | Rejection::Missing(_))) => {
+                Err(Obstacle::Overtaken)
+            }
             Err(error) => Err(failed(target, name, error).into()),
             Ok(entry) => Ok(rules::to_version(target.resource, &entry.value)?.into_owned()),
         }
@@ -159,18 +168,29 @@ fn settle_version(target: &Target<'_>, name: &str, new: &mut Value, live: &Value
         "" | "0" => {
             let kind = crate::identity::GroupKind::new(&resource.group, &resource.resource);
             let why = "must be specified for an update";
-            return Err(Status::invalid(&kind, name, &[field::Error::invalid("metadata.resourceVersion", 0, why)]));
+            return Err(Status::invalid(
+                &kind,
+                name,
+                &[field::Error::invalid("metadata.resourceVersion", 0, why)],
+            ));
         }
         version if version.parse::<u64>().is_err() => {
-            let why = format!("invalid resource version {}: strconv.ParseUint: parsing {}: invalid syntax", field::Quoted(version), field::Quoted(version));
+            let why = format!(
+                "invalid resource version {}: strconv.ParseUint: parsing {}: invalid syntax",
+                field::Quoted(version),
+                field::Quoted(version)
+            );
             return Err(Status::bad_request(why));
         }
-        version if version != live.resource_version() => return Err(Status::conflict(&resource, name, CHANGED)),
+        version if version != live.resource_version() => {
+            return Err(Status::conflict(&resource, name, CHANGED));
+        }
         _ => {}
     }
     let uid = new.uid();
     if !uid.is_empty() && uid != live.uid() {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", live.uid());
+        let why =
+            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", live.uid());
         return Err(Status::conflict(&resource, name, &why));
     }
     Ok(())
@@ -185,7 +205,10 @@ fn settle_metadata(new: &mut Value, live: &Value) {
     if live.is_deleting() {
         new.set_meta("deletionTimestamp", live.meta_text("deletionTimestamp"));
         if new.meta("deletionGracePeriodSeconds").is_none() {
-            new.set_meta("deletionGracePeriodSeconds", live.meta("deletionGracePeriodSeconds").cloned().unwrap_or_default());
+            new.set_meta(
+                "deletionGracePeriodSeconds",
+                live.meta("deletionGracePeriodSeconds").cloned().unwrap_or_default(),
+            );
         }
     }
     new.meta_mut().remove("selfLink");

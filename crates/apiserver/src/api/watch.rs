@@ -32,12 +32,20 @@ pub enum FeedEvent {
     Modified(Arc<Entry>),
     Deleted(Arc<Entry>),
     /// Everything up to this revision was sent; the first one may say that what was there at the start has been.
-    Bookmark { revision: Revision, ends_initial_events: bool },
+    Bookmark {
+        revision: Revision,
+        ends_initial_events: bool,
+    },
     Error(Status),
 }
 
 impl Api {
-    pub fn watch(&self, resource: &Arc<Resource>, target: &Target<'_>, options: &ListOptions) -> Result<Feed, Status> {
+    pub fn watch(
+        &self,
+        resource: &Arc<Resource>,
+        target: &Target<'_>,
+        options: &ListOptions,
+    ) -> Result<Feed, Status> {
         options.selector.fields.check(&resource.selectable).map_err(Status::bad_request)?;
         let scope = resource.scope(target.namespace);
         let after = options.resource_version.as_deref().map(revision).transpose()?;
@@ -59,12 +67,17 @@ impl Api {
             waiting: VecDeque::new(),
             bookmarks: options.allows_bookmarks.then(|| every(BOOKMARKS)),
         };
-        feed.begin(initial, after, starts_with_state && options.sends_initial_events == Some(true) && options.allows_bookmarks);
+        feed.begin(
+            initial,
+            after,
+            starts_with_state && options.sends_initial_events == Some(true) && options.allows_bookmarks,
+        );
         Ok(feed)
     }
 
     fn start(&self, scope: Scope, after: Revision) -> Result<Watch, Status> {
-        let oldest = |_| Status::expired(format!("too old resource version: {after} ({})", self.store.revision()));
+        let oldest =
+            |_| Status::expired(format!("too old resource version: {after} ({})", self.store.revision()));
         self.store.watch(scope, after).map_err(oldest)
     }
 }
@@ -123,7 +136,9 @@ impl Feed {
             (_, false, true) => Some(FeedEvent::Added(event.entry)),
             (_, true, true) => Some(FeedEvent::Modified(event.entry)),
             // What it no longer matches is none of the client's business: it sees the last state that it did match.
-            (_, true, false) => event.previous.map(|previous| FeedEvent::Deleted(at(&previous, event.entry.revision))),
+            (_, true, false) => {
+                event.previous.map(|previous| FeedEvent::Deleted(at(&previous, event.entry.revision)))
+            }
         }
     }
 

@@ -49,7 +49,8 @@ pub(crate) async fn serve_definitions(api: &Api) {
         }
     }
     let settled = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    let resources: Vec<Arc<Resource>> = settled.iter().filter_map(|entry| compiled(entry)).flatten().collect();
+    let resources: Vec<Arc<Resource>> =
+        settled.iter().filter_map(|entry| compiled(entry)).flatten().collect();
     api.set_registry(api.registry().with_defined(resources));
 }
 
@@ -69,7 +70,8 @@ fn compiled(entry: &Entry) -> Option<Vec<Arc<Resource>>> {
 
 /// Writes what a definition's status should say.
 async fn settle(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Result<(), Status> {
-    let others: Vec<&Value> = all.iter().filter(|other| other.key != entry.key).map(|other| &other.value).collect();
+    let others: Vec<&Value> =
+        all.iter().filter(|other| other.key != entry.key).map(|other| &other.value).collect();
     let now = api.now();
     let status = definition::status(&entry.value, &others, now);
     if entry.value.get("status") == Some(&status) {
@@ -81,7 +83,9 @@ async fn settle(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Result<(), Stat
 /// Removes what a definition that is being deleted defines, and then lets it go.
 async fn clean_up(api: &Api) {
     let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    for entry in entries.iter().filter(|entry| entry.value.is_deleting() && entry.value.has_finalizer(CLEANUP)) {
+    for entry in
+        entries.iter().filter(|entry| entry.value.is_deleting() && entry.value.has_finalizer(CLEANUP))
+    {
         if let Err(status) = empty(api, entry).await {
             tracing::warn!(definition = entry.key.name(), error = %status, "what a definition defines could not be removed");
         }
@@ -92,7 +96,8 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
     let objects = api.store().list(&Scope::resource(definition.key.name())).entries;
     if objects.is_empty() {
         let drop = |definition: &mut Value| {
-            let kept: Vec<String> = definition.finalizers().filter(|it| *it != CLEANUP).map(str::to_owned).collect();
+            let kept: Vec<String> =
+                definition.finalizers().filter(|it| *it != CLEANUP).map(str::to_owned).collect();
             definition.set_finalizers(kept.iter().map(String::as_str));
         };
         return api.amend(&definition.key, None, drop).await;

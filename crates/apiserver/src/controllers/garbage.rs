@@ -62,7 +62,8 @@ impl Collector {
             return index.of(object.uid()).chain(owners).collect();
         }
         index.put(key, object);
-        let changes_dependents = object.is_deleting() && event.previous.as_ref().is_none_or(|it| !it.value.is_deleting());
+        let changes_dependents =
+            object.is_deleting() && event.previous.as_ref().is_none_or(|it| !it.value.is_deleting());
         let dependents = if changes_dependents { index.of(object.uid()).collect() } else { Vec::new() };
         is_of_interest(object).then(|| key.clone()).into_iter().chain(dependents).collect()
     }

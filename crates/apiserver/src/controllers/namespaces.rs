@@ -73,11 +73,16 @@ async fn tend(api: &Api, name: &str) -> Result<(), Status> {
 fn content(api: &Api, namespace: &str) -> Vec<Key> {
     let registry = api.registry();
     let resources = registry.stored().filter(|resource| resource.is_namespaced);
-    resources.flat_map(|it| api.store().list(&it.scope(Some(namespace))).entries).map(|it| it.key.clone()).collect()
+    resources
+        .flat_map(|it| api.store().list(&it.scope(Some(namespace))).entries)
+        .map(|it| it.key.clone())
+        .collect()
 }
 
 fn has_finalizer(namespace: &Value) -> bool {
-    namespace["spec"]["finalizers"].as_array().is_some_and(|finalizers| finalizers.iter().any(|it| it == FINALIZER))
+    namespace["spec"]["finalizers"]
+        .as_array()
+        .is_some_and(|finalizers| finalizers.iter().any(|it| it == FINALIZER))
 }
 
 fn drop_finalizer(namespace: &mut Value) {

@@ -38,7 +38,9 @@ fn concerned(event: &Event) -> Option<String> {
     let key = &event.entry.key;
     match (key.resource(), key.name()) {
         ("namespaces", name) => Some(name.to_owned()),
-        ("serviceaccounts", "default") | ("configmaps", "kube-root-ca.crt") => key.namespace().map(str::to_owned),
+        ("serviceaccounts", "default") | ("configmaps", "kube-root-ca.crt") => {
+            key.namespace().map(str::to_owned)
+        }
         _ => None,
     }
 }
@@ -49,7 +51,8 @@ async fn work(api: &Api, authority: &str, namespaces: BTreeSet<String>) {
         if entry.is_none_or(|entry| entry.value.is_deleting()) {
             continue;
         }
-        let wanted = [("serviceaccounts", account(&namespace)), ("configmaps", certificate(&namespace, authority))];
+        let wanted =
+            [("serviceaccounts", account(&namespace)), ("configmaps", certificate(&namespace, authority))];
         for (plural, object) in wanted {
             if let Err(status) = api.ensure(plural, "", object).await {
                 tracing::warn!(namespace, plural, error = %status, "a namespace lacks what Pods need");

@@ -51,7 +51,8 @@ fn waits(entry: &Entry, finalizer: &str) -> bool {
 
 async fn release(api: &Api, entry: &Entry, finalizer: &str) {
     let drop = |object: &mut Value| {
-        let kept: Vec<String> = object.finalizers().filter(|it| *it != finalizer).map(str::to_owned).collect();
+        let kept: Vec<String> =
+            object.finalizers().filter(|it| *it != finalizer).map(str::to_owned).collect();
         object.set_finalizers(kept.iter().map(String::as_str));
     };
     if let Err(status) = api.amend(&entry.key, None, drop).await {
@@ -76,7 +77,8 @@ fn uses(pod: &Value, claim: &str) -> bool {
     let mut volumes = volumes.map(|volume| {
         let ephemeral = volume.get("ephemeral").is_some();
         let named = volume["persistentVolumeClaim"]["claimName"].as_str() == Some(claim);
-        named || ephemeral && claim == format!("{}-{}", pod.name(), volume["name"].as_str().unwrap_or_default())
+        named
+            || ephemeral && claim == format!("{}-{}", pod.name(), volume["name"].as_str().unwrap_or_default())
     });
     volumes.any(|uses| uses)
 }

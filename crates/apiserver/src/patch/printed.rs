@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn values_look_as_go_prints_them() {
-        let value = json!({"b": true, "l": [1, "a", 1.5], "m": {}, "z": null, "large": 1e21, "small": 0.000_01});
+        let value =
+            json!({"b": true, "l": [1, "a", 1.5], "m": {}, "z": null, "large": 1e21, "small": 0.000_01});
         let text = "map[b:true l:[1 a 1.5] large:1e+21 m:map[] small:1e-05 z:<nil>]";
         assert_eq!(Printed(&value).to_string(), text);
     }

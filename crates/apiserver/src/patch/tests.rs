@@ -13,7 +13,8 @@ fn read(path: &str) -> Value {
 }
 
 fn pods() -> std::sync::Arc<crate::schema::Schema> {
-    let definitions: Map<String, Value> = serde_json::from_value(read("kubernetes/definitions.json")).unwrap();
+    let definitions: Map<String, Value> =
+        serde_json::from_value(read("kubernetes/definitions.json")).unwrap();
     Published::new(definitions).schema("io.k8s.api.core.v1.Pod").unwrap()
 }
 
@@ -30,15 +31,25 @@ fn recorded_patches_come_out_as_they_did_in_kubernetes() {
             "merge" => merge(object, patch),
             _ => strategic(object, patch, &pod),
         };
-        if case.get("panics").is_some() { continue }
+        if case.get("panics").is_some() {
+            continue;
+        }
         let ok = match (&outcome, case.get("error").and_then(Value::as_str)) {
             (Ok(v), None) => *v == case["result"],
-            (Err(e), Some(m)) => case["form"] == "json" || e.message == m || (e.message == rejected().message) || m.contains("unable to find api field") && e.message.contains("unable to find api field"),
+            (Err(e), Some(m)) => {
+                case["form"] == "json"
+                    || e.message == m
+                    || (e.message == rejected().message)
+                    || m.contains("unable to find api field")
+                        && e.message.contains("unable to find api field")
+            }
             _ => false,
         };
         if !ok {
             bad += 1;
-            if bad < 6 { println!("CASE {case}\nGOT {outcome:?}\n"); }
+            if bad < 6 {
+                println!("CASE {case}\nGOT {outcome:?}\n");
+            }
         }
     }
     assert_eq!(bad, 0);

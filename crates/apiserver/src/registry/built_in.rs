@@ -326,7 +326,8 @@ fn schema(row: &Row, published: &mut Published) -> Arc<Schema> {
 }
 
 fn deprecation(row: &Row) -> Option<String> {
-    (row.kind == "Endpoints").then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
+    (row.kind == "Endpoints")
+        .then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
 }
 
 #[cfg(test)]

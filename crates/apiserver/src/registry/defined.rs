@@ -10,7 +10,12 @@ use crate::table::Columns;
 const READ_WRITE: &[Verb] = &[Verb::Get, Verb::Patch, Verb::Update];
 
 pub(crate) fn resources(definition: &Definition) -> Vec<Arc<Resource>> {
-    definition.versions().iter().filter(|version| version.is_served()).map(|it| Arc::new(resource(definition, it))).collect()
+    definition
+        .versions()
+        .iter()
+        .filter(|version| version.is_served())
+        .map(|it| Arc::new(resource(definition, it)))
+        .collect()
 }
 
 fn resource(definition: &Definition, version: &Arc<DefinedVersion>) -> Resource {

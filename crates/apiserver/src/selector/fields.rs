@@ -46,7 +46,8 @@ impl SelectableFields {
     }
 
     fn knows(&self, name: &str) -> bool {
-        matches!(name, "metadata.name" | "metadata.namespace") || self.0.iter().any(|field| field.name == name)
+        matches!(name, "metadata.name" | "metadata.namespace")
+            || self.0.iter().any(|field| field.name == name)
     }
 
     fn read<'a>(&self, object: &'a Value, name: &str) -> std::borrow::Cow<'a, str> {
@@ -126,7 +127,9 @@ fn unescape(text: &str) -> Result<String, String> {
         match character {
             '\\' => match characters.next() {
                 Some(escaped @ ('\\' | ',' | '=')) => value.push(escaped),
-                Some(other) => return Err(format!("invalid field selector: invalid escape sequence: \\{other}")),
+                Some(other) => {
+                    return Err(format!("invalid field selector: invalid escape sequence: \\{other}"));
+                }
                 None => return Err("invalid field selector: invalid escape sequence: \\".to_owned()),
             },
             ',' | '=' => {
@@ -150,7 +153,9 @@ mod tests {
         let known = SelectableFields::of(&["status.phase", "spec.unschedulable"]);
         let object = json!({"metadata": {"name": "a"}, "status": {"phase": "Running"}});
         let matches = |text: &str| FieldSelector::parse(text).unwrap().matches(&object, &known);
-        for text in ["", "metadata.name=a", "metadata.name==a,status.phase!=Failed", "spec.unschedulable=false"] {
+        for text in
+            ["", "metadata.name=a", "metadata.name==a,status.phase!=Failed", "spec.unschedulable=false"]
+        {
             assert!(matches(text), "{text}");
         }
         for text in ["metadata.name!=a", "status.phase=Failed", "metadata.namespace=x"] {
@@ -164,7 +169,10 @@ mod tests {
         assert_eq!(error("a"), "invalid selector: 'a'; can't understand 'a'");
         assert_eq!(error("a=b\\"), "invalid field selector: invalid escape sequence: \\");
         let unknown = FieldSelector::parse("spec.foo=bar").unwrap();
-        assert_eq!(unknown.check(&SelectableFields::default()).unwrap_err(), "field label not supported: spec.foo");
+        assert_eq!(
+            unknown.check(&SelectableFields::default()).unwrap_err(),
+            "field label not supported: spec.foo"
+        );
     }
 
     #[test]

@@ -41,11 +41,15 @@ impl LabelSelector {
             match parser.peek() {
                 Token::Word(_) | Token::Not => {}
                 other if requirements.is_empty() => {
-                    return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text()));
+                    return Err(format!(
+                        "found '{}', expected: !, identifier, or 'end of string'",
+                        other.text()
+                    ));
                 }
                 other => return Err(format!("found '{}', expected: identifier after ','", other.text())),
             }
-            let requirement = parser.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
+            let requirement =
+                parser.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
             requirements.push(requirement);
             match parser.next() {
                 Token::End => return Ok(Self(requirements)),
@@ -90,7 +94,9 @@ impl Requirement {
             Operator::NotIn => label.is_none_or(|label| !self.values.contains(label)),
             Operator::Exists => label.is_some(),
             Operator::DoesNotExist => label.is_none(),
-            Operator::GreaterThan => label.and_then(number).zip(bound()).is_some_and(|(own, bound)| own > bound),
+            Operator::GreaterThan => {
+                label.and_then(number).zip(bound()).is_some_and(|(own, bound)| own > bound)
+            }
             Operator::LessThan => label.and_then(number).zip(bound()).is_some_and(|(own, bound)| own < bound),
         }
     }
@@ -261,7 +267,9 @@ impl Parser {
                     }
                     return Ok(values);
                 }
-                other if place_is_empty => return Err(format!("found '{}', expected: ',', or identifier", other.text())),
+                other if place_is_empty => {
+                    return Err(format!("found '{}', expected: ',', or identifier", other.text()));
+                }
                 other => return Err(format!("found '{}', expected: ',' or ')'", other.text())),
             }
         }
@@ -282,10 +290,22 @@ mod tests {
     #[test]
     fn every_requirement_must_hold() {
         let labels = || json!({"app": "web", "tier": "a", "size": "5"});
-        for selector in ["", "app", "app=web", "app==web,tier in (a, b)", "!gone", "x!=y", "tier notin (b)", "size>4", "size<6"] {
+        for selector in [
+            "",
+            "app",
+            "app=web",
+            "app==web,tier in (a, b)",
+            "!gone",
+            "x!=y",
+            "tier notin (b)",
+            "size>4",
+            "size<6",
+        ] {
             assert!(matches(selector, labels()), "{selector}");
         }
-        for selector in ["gone", "app=db", "tier in (b,c)", "!app", "app!=web", "tier notin (a)", "size>5", "app>1"] {
+        for selector in
+            ["gone", "app=db", "tier in (b,c)", "!app", "app!=web", "tier notin (a)", "size>5", "app>1"]
+        {
             assert!(!matches(selector, labels()), "{selector}");
         }
     }
@@ -306,7 +326,10 @@ mod tests {
             ("a in b", "unable to parse requirement: found 'b' expected: '('"),
             ("a,b notin (c", "unable to parse requirement: found '', expected: ',' or ')'"),
             ("a gt b", "unable to parse requirement: found 'gt', expected: in, notin, =, ==, !=, gt, lt"),
-            ("a>b", "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value must be an integer"),
+            (
+                "a>b",
+                "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value must be an integer",
+            ),
             ("=b", "found '=', expected: !, identifier, or 'end of string'"),
             ("a,", "found '', expected: identifier after ','"),
         ];

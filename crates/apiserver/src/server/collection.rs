@@ -36,7 +36,9 @@ pub(super) fn write(
             });
             encode(&list, representation.syntax)
         }
-        _ if representation.syntax == Syntax::Yaml => encode(&whole(resource, &metadata, &objects), Syntax::Yaml),
+        _ if representation.syntax == Syntax::Yaml => {
+            encode(&whole(resource, &metadata, &objects), Syntax::Yaml)
+        }
         _ => Ok(written(resource, &metadata, &objects)),
     }
 }
@@ -44,9 +46,9 @@ pub(super) fn write(
 fn encode(value: &Value, syntax: Syntax) -> Result<Vec<u8>, Status> {
     match syntax {
         Syntax::Json => serde_json::to_vec(value).map_err(|error| Status::internal(&error.to_string())),
-        Syntax::Yaml => {
-            serde_saphyr::to_string(value).map(String::into_bytes).map_err(|error| Status::internal(&error.to_string()))
-        }
+        Syntax::Yaml => serde_saphyr::to_string(value)
+            .map(String::into_bytes)
+            .map_err(|error| Status::internal(&error.to_string())),
     }
 }
 
@@ -88,7 +90,8 @@ fn item(resource: &Resource, object: &Value) -> Value {
 }
 
 fn written(resource: &Resource, metadata: &Value, objects: &[Cow<'_, Value>]) -> Vec<u8> {
-    let head = json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata});
+    let head =
+        json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata});
     let mut text = head.to_string().into_bytes();
     text.pop();
     text.extend_from_slice(b",\"items\":[");

@@ -120,7 +120,9 @@ fn architecture() -> &'static str {
 fn paths(exchange: &Exchange<'_>) -> Vec<String> {
     let registry = exchange.server.api.registry();
     let mut paths: Vec<String> =
-        ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"].map(str::to_owned).into();
+        ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
+            .map(str::to_owned)
+            .into();
     for (group, versions) in registry.groups().into_iter().filter(|(group, _)| !group.is_empty()) {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));

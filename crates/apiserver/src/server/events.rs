@@ -124,7 +124,14 @@ impl State {
                 let with_headers = !std::mem::replace(&mut self.sent_headers, true);
                 let columns = columns(&self.channel.resource);
                 let metadata = single_metadata(&bare);
-                table::table(columns, &[&bare], metadata, self.channel.include, with_headers, jiff::Timestamp::now())
+                table::table(
+                    columns,
+                    &[&bare],
+                    metadata,
+                    self.channel.include,
+                    with_headers,
+                    jiff::Timestamp::now(),
+                )
             }
             Form::Partial => partial(&bare),
             _ => bare,

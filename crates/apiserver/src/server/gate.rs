@@ -61,7 +61,8 @@ impl Gate {
             None => Ok(user),
             Some(wanted) => {
                 let last: Option<Mode> = None;
-                impersonation::impersonate(&self.rules().index, &user, &wanted, request, last).map(|(user, _)| user)
+                impersonation::impersonate(&self.rules().index, &user, &wanted, request, last)
+                    .map(|(user, _)| user)
             }
         }
     }
@@ -129,7 +130,8 @@ impl Rules {
             let watches: Result<Vec<Watch>, _> =
                 RULES.iter().map(|resource| store.watch(Scope::resource(resource), at)).collect();
             let Ok(watches) = watches else { continue };
-            let entries: Vec<_> = RULES.iter().flat_map(|it| store.list(&Scope::resource(it)).entries).collect();
+            let entries: Vec<_> =
+                RULES.iter().flat_map(|it| store.list(&Scope::resource(it)).entries).collect();
             return Self { index: Index::build(entries.iter().map(|entry| &entry.value)), watches, at };
         }
     }

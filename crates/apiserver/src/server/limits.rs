@@ -28,7 +28,10 @@ pub(super) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { watches: Arc::new(Semaphore::new(MOST_WATCHES)), requests: Arc::new(Semaphore::new(MOST_REQUESTS)) }
+        Self {
+            watches: Arc::new(Semaphore::new(MOST_WATCHES)),
+            requests: Arc::new(Semaphore::new(MOST_REQUESTS)),
+        }
     }
 }
 
@@ -55,7 +58,9 @@ pub(super) async fn body(body: Body) -> Result<Bytes, Status> {
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             Err(Status::too_large(&format!("limit is {MOST_BODY_BYTES}")))
         }
-        Ok(Err(error)) => Err(Status::bad_request(format!("the body of the request could not be read: {error}"))),
+        Ok(Err(error)) => {
+            Err(Status::bad_request(format!("the body of the request could not be read: {error}")))
+        }
         Ok(Ok(body)) => Ok(body.to_bytes()),
     }
 }

@@ -18,7 +18,8 @@ use tokio_util::task::TaskTracker;
 
 use super::Shared;
 use super::handler::{self, Peer};
-use crate::security::certificates::{Identity, user_of_certificate};
+use super::identity::Identity;
+use crate::security::certificates::user_of_certificate;
 
 const MOST_CONNECTIONS: usize = 4096;
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -27,8 +28,12 @@ const HEADERS: Duration = Duration::from_secs(30);
 /// How long requests that are being answered may take to end when the server stops.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-pub(super) async fn serve(shared: &Arc<Shared>, identity: &Identity, listener: TcpListener, stop: CancellationToken) {
-    let acceptor = TlsAcceptor::from(identity.server_config());
+pub(super) async fn serve(
+    shared: &Arc<Shared>,
+    identity: &Identity,
+    listener: TcpListener,
+    stop: CancellationToken,
+) {
     let (room, connections) = (Arc::new(Semaphore::new(MOST_CONNECTIONS)), TaskTracker::new());
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
@@ -44,7 +49,7 @@ pub(super) async fn serve(shared: &Arc<Shared>, identity: &Identity, listener: T
             },
             () = stop.cancelled() => break,
         };
-        let (shared, acceptor, stop) = (Arc::clone(shared), acceptor.clone(), stop.clone());
+        let (shared, acceptor, stop) = (Arc::clone(shared), identity.acceptor(), stop.clone());
         connections.spawn(async move {
             converse(shared, acceptor, stream, stop).await;
             drop(permit);
@@ -69,7 +74,11 @@ async fn converse(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream,
     });
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(250).keep_alive_interval(Duration::from_secs(30));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(250)
+        .keep_alive_interval(Duration::from_secs(30));
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let ended = tokio::select! {

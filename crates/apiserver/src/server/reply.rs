@@ -16,10 +16,13 @@ pub(super) struct Style {
 
 pub(super) fn object(code: u16, value: &Value, style: Style, warnings: &[String]) -> Response<Body> {
     let (bytes, media) = match style.representation.syntax {
-        Syntax::Json if style.is_pretty => (serde_json::to_vec_pretty(value).map(|mut text| {
-            text.push(b'\n');
-            text
-        }), "application/json"),
+        Syntax::Json if style.is_pretty => (
+            serde_json::to_vec_pretty(value).map(|mut text| {
+                text.push(b'\n');
+                text
+            }),
+            "application/json",
+        ),
         Syntax::Json => (serde_json::to_vec(value), "application/json"),
         Syntax::Yaml => {
             let text = serde_saphyr::to_string(value).unwrap_or_default();

@@ -83,7 +83,8 @@ pub(super) fn pod(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Pod, S
 
 fn find(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Arc<Resource>, Status> {
     let registry = exchange.server.api.registry();
-    let resource = registry.find(&path.group, &path.version, &path.resource).ok_or_else(Status::no_such_path)?;
+    let resource =
+        registry.find(&path.group, &path.version, &path.resource).ok_or_else(Status::no_such_path)?;
     let is_misplaced = path.namespace.is_some() && !resource.is_namespaced
         || path.namespace.is_none() && path.name.is_some() && resource.is_namespaced;
     if is_misplaced { Err(Status::no_such_path()) } else { Ok(Arc::clone(resource)) }
@@ -98,7 +99,11 @@ fn target<'a>(exchange: &'a Exchange<'_>, path: &'a ResourcePath, resource: &'a 
     }
 }
 
-pub(super) async fn serve(exchange: &Exchange<'_>, path: &ResourcePath, body: Body) -> Result<Response<Body>, Status> {
+pub(super) async fn serve(
+    exchange: &Exchange<'_>,
+    path: &ResourcePath,
+    body: Body,
+) -> Result<Response<Body>, Status> {
     let resource = find(exchange, path)?;
     let is_watch = verb(&exchange.parts.method, &exchange.query, path) == "watch";
     let _permit = if is_watch { None } else { Some(exchange.server.limits.request()?) };
@@ -272,7 +277,9 @@ impl Call<'_> {
             "application/vnd.kubernetes.protobuf" if self.resource.is_built_in() => Ok(Media::Protobuf),
             _ => {
                 let known = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-                let message = format!("the body of the request was in an unknown format - accepted media types include: {known}");
+                let message = format!(
+                    "the body of the request was in an unknown format - accepted media types include: {known}"
+                );
                 Err(Status::new(415, "UnsupportedMediaType", message))
             }
         }
@@ -289,7 +296,13 @@ impl Call<'_> {
         }
     }
 
-    fn answer(&self, code: u16, object: &Value, style: Style, warnings: &[String]) -> Result<Response<Body>, Status> {
+    fn answer(
+        &self,
+        code: u16,
+        object: &Value,
+        style: Style,
+        warnings: &[String],
+    ) -> Result<Response<Body>, Status> {
         let formed = match style.representation.form {
             Form::Table => {
                 let metadata = collection::single_metadata(object);

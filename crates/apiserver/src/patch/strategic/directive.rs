@@ -64,7 +64,8 @@ pub(super) fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(PATCH) => None,
         Value::Object(fields) => {
-            let fields = fields.into_iter().filter_map(|(name, value)| Some((name, without_directives(value)?)));
+            let fields =
+                fields.into_iter().filter_map(|(name, value)| Some((name, without_directives(value)?)));
             Some(Value::Object(fields.collect()))
         }
         Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),

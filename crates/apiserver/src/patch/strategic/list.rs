@@ -37,11 +37,9 @@ impl<'a> Strategy<'a> {
     pub(super) fn of(list: Option<&'a Schema>) -> Result<Self, Refusal> {
         match list.map(|list| (&list.shape, &list.patch)) {
             None | Some((Shape::Any, _)) => Ok(Self { merges: false, merge_key: None, items: None }),
-            Some((Shape::Array(items), patch)) => Ok(Self {
-                merges: patch.merges,
-                merge_key: patch.merge_key.as_deref(),
-                items: Some(items),
-            }),
+            Some((Shape::Array(items), patch)) => {
+                Ok(Self { merges: patch.merges, merge_key: patch.merge_key.as_deref(), items: Some(items) })
+            }
             Some(_) => Err(Refusal::NotAList),
         }
     }
@@ -97,7 +95,9 @@ impl<'a> Strategy<'a> {
         merge_key: &str,
     ) -> Result<Vec<Value>, Refusal> {
         let mut places: HashMap<Key, usize> = HashMap::with_capacity(items.len());
-        for (place, key) in items.iter().enumerate().filter_map(|(place, item)| Some((place, item.get(merge_key)?))) {
+        for (place, key) in
+            items.iter().enumerate().filter_map(|(place, item)| Some((place, item.get(merge_key)?)))
+        {
             places.entry(Key::of(key)).or_insert(place);
         }
         for item in patch {

@@ -42,7 +42,10 @@ impl<'a> Ranking<'a> {
 
 /// The keys of those items that have one.
 pub(super) fn keys(items: &[Value], merge_key: Option<&str>) -> Vec<Key> {
-    items.iter().filter_map(|item| Some(Key::of(merge_key.map_or(Some(item), |key| item.get(key))?))).collect()
+    items
+        .iter()
+        .filter_map(|item| Some(Key::of(merge_key.map_or(Some(item), |key| item.get(key))?)))
+        .collect()
 }
 
 /// Sorts items that are in `wanted` by it and the others by `live`, and interleaves the two.
@@ -74,10 +77,7 @@ fn key_of(item: &Value, merge_key: Option<&str>) -> Result<Key, Refusal> {
 }
 
 /// An item of the server goes before the first chosen one that stood behind it in the live list.
-fn interleave(
-    others: Vec<(Option<usize>, Value)>,
-    chosen: Vec<(usize, Option<usize>, Value)>,
-) -> Vec<Value> {
+fn interleave(others: Vec<(Option<usize>, Value)>, chosen: Vec<(usize, Option<usize>, Value)>) -> Vec<Value> {
     let mut all = Vec::with_capacity(others.len() + chosen.len());
     let mut others = others.into_iter().peekable();
     for (_, chosen_rank, chosen) in chosen {
@@ -156,7 +156,8 @@ fn check_agreement(patch: &[Value], order: &[Value], merge_key: Option<&str>) ->
     if let Some(item) = patch.iter().find(|item| merge_key.is_some() && !item.is_object()) {
         return Err(Refusal::not_a_map(item));
     }
-    let mut left = patch.iter().filter(|item| !(merge_key.is_some() && directive(item) == Some(Directive::Delete)));
+    let mut left =
+        patch.iter().filter(|item| !(merge_key.is_some() && directive(item) == Some(Directive::Delete)));
     let mut next = left.next();
     for wanted in order {
         while next.is_some_and(|item| directive(item).is_some()) {

@@ -14,7 +14,12 @@ use crate::server::{limits, reply};
 use crate::status::Status;
 use crate::{api, strategy};
 
-pub(super) async fn serve(call: &Call<'_>, name: &str, part: &str, body: Body) -> Result<Response<Body>, Status> {
+pub(super) async fn serve(
+    call: &Call<'_>,
+    name: &str,
+    part: &str,
+    body: Body,
+) -> Result<Response<Body>, Status> {
     let known = call.resource.subresource(part).ok_or_else(Status::no_such_path)?;
     let verb = match call.exchange.parts.method {
         Method::GET => Verb::Get,
@@ -44,8 +49,14 @@ fn whole<'a>(call: &'a Call<'_>) -> Target<'a> {
     Target { subresource: None, ..call.target() }
 }
 
-async fn serve_scale(call: &Call<'_>, name: &str, verb: Verb, bytes: Bytes) -> Result<Response<Body>, Status> {
-    let paths = call.resource.defined().and_then(|defined| defined.scale()).ok_or_else(Status::no_such_path)?;
+async fn serve_scale(
+    call: &Call<'_>,
+    name: &str,
+    verb: Verb,
+    bytes: Bytes,
+) -> Result<Response<Body>, Status> {
+    let paths =
+        call.resource.defined().and_then(|defined| defined.scale()).ok_or_else(Status::no_such_path)?;
     let style = call.exchange.style(&[])?;
     if verb == Verb::Get {
         let entry = call.api().get(&whole(call), name)?;
@@ -96,7 +107,8 @@ async fn evict(call: &Call<'_>, name: &str, bytes: &Bytes) -> Result<Response<Bo
 }
 
 fn success(call: &Call<'_>) -> Response<Body> {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    let status =
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     reply::object(201, &status, call.exchange.plain_style(), &[])
 }
 

@@ -105,7 +105,12 @@ fn body(bytes: &Bytes, kind: Kind) -> Result<Value, Status> {
     decode::json_value(bytes, decode::Limits::default()).map_err(|why| patch::undecodable(form, &why))
 }
 
-fn apply<'a>(call: &'a Call<'_>, bytes: &Bytes, options: &'a WriteOptions, name: &'a str) -> Result<Change<'a>, Status> {
+fn apply<'a>(
+    call: &'a Call<'_>,
+    bytes: &Bytes,
+    options: &'a WriteOptions,
+    name: &'a str,
+) -> Result<Change<'a>, Status> {
     let config = rules::configuration(call.resource, name, bytes, options.field_validation)?;
     Ok(Box::new(move |live| {
         let object = rules::applied(&call.target(), live, config.clone(), options, call.api().now())?;
