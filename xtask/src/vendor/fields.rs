@@ -60,14 +60,16 @@ pub(super) fn write() -> Result<()> {
             facts.take(&structure)?;
         }
     }
-    fs::write(workspace::root().join(TARGET), facts.to_json()?).with_context(|| format!("writing {TARGET}"))?;
+    fs::write(workspace::root().join(TARGET), facts.to_json()?)
+        .with_context(|| format!("writing {TARGET}"))?;
     terminal::note(&format!("wrote the fields of {} structs to {TARGET}", facts.structs.len()));
     Ok(())
 }
 
 /// `io.k8s.api.core.v1.Pod` is `core/v1.Pod`.
 fn go_name(definition: &str) -> Result<String> {
-    let path = definition.strip_prefix("io.k8s.").with_context(|| format!("{definition} is not of k8s.io"))?;
+    let path =
+        definition.strip_prefix("io.k8s.").with_context(|| format!("{definition} is not of k8s.io"))?;
     let path = format!("k8s.io/{}", path.replace('.', "/"));
     let (package, name) = path.rsplit_once('/').context("a definition has a package")?;
     Ok(format!("{}.{name}", short(package)?))
@@ -210,7 +212,9 @@ impl Scope<'_> {
         Ok(match kind {
             Type::Pointer(inner) => format!("*{}", self.written(inner, seen)?),
             Type::Slice(inner) => format!("[]{}", self.written(inner, seen)?),
-            Type::Map(key, value) => format!("map[{}]{}", self.written(key, seen)?, self.written(value, seen)?),
+            Type::Map(key, value) => {
+                format!("map[{}]{}", self.written(key, seen)?, self.written(value, seen)?)
+            }
             Type::Name(None, name) if SCALARS.contains(&name.as_str()) => name.clone(),
             Type::Name(package, name) => {
                 let package = match package {
