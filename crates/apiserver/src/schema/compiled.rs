@@ -87,21 +87,32 @@ impl Compiled {
         self.with_rules(errors, new, Some(old))
     }
 
-    /// The value of a default in a definition, checked as if it had been there before and as if it had not.
+    /// A default of a definition, which stands at `field`: checked as if it had been there before, and as if not.
     pub(crate) fn validate_default(&self, value: &Value, field: &str) -> Vec<Error> {
-        let errors = self.values().validate(&self.schema, value, None, field);
-        if !errors.is_empty() {
-            return errors;
+        let mut errors = Vec::new();
+        if pruning::has_unknown_fields(&self.schema, value) {
+            errors.push(Error::invalid(field, value.clone(), "must not have unknown fields"));
         }
-        let Some(rules) = &self.rules else { return errors };
-        let path = Path::starting_at(field);
-        let unchanged = expression::evaluate(rules, value, Some(value), &path);
-        let broken: Vec<Error> = unchanged.errors;
-        if broken.is_empty() { expression::evaluate(rules, value, None, &path).errors } else { broken }
-    }
-
-    pub(crate) fn validate_embedded_default(&self, value: &Value) -> Vec<Error> {
-        embedded::validate(&self.schema, value)
+        let inside = |mut error: Error| {
+            error.field = format!("{field}.{}", error.field);
+            error
+        };
+        let mut found: Vec<Error> = match embedded::unreadable(&self.schema, value) {
+            Some(error) => vec![inside(error)],
+            None => embedded::validate(&self.schema, value).into_iter().map(inside).collect(),
+        };
+        if found.is_empty() {
+            found = self.values().validate(&self.schema, value, None, field);
+        }
+        if let Some(rules) = self.rules.as_ref().filter(|_| found.is_empty()) {
+            let path = Path::starting_at(field);
+            found = expression::evaluate(rules, value, Some(value), &path, false).errors;
+            if found.is_empty() {
+                found = expression::evaluate(rules, value, None, &path, false).errors;
+            }
+        }
+        errors.append(&mut found);
+        errors
     }
 
     fn values(&self) -> Validator<'_> {
@@ -123,7 +134,7 @@ impl Compiled {
             verdict.errors.push(Error::invalid("<nil>", Value::Null, RULES_NOT_CHECKED));
             return verdict;
         }
-        let mut found = expression::evaluate(rules, new, old, &Path::ROOT);
+        let mut found = expression::evaluate(rules, new, old, &Path::ROOT, true);
         verdict.errors.append(&mut found.errors);
         verdict.warnings.append(&mut found.warnings);
         verdict

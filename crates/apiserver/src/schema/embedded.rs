@@ -1,6 +1,6 @@
 //! Objects inside an object: they name their kind, and their metadata is in order.
 
-mod names;
+pub(crate) mod names;
 
 use serde_json::Value;
 

@@ -2,6 +2,7 @@
 //! kube-cel's; what is evaluated when, on what, and how a failure is worded is decided here.
 
 mod budget;
+mod check;
 mod conversion;
 mod escape;
 mod evaluation;
@@ -9,7 +10,7 @@ mod failure;
 mod functions;
 pub(crate) mod paths;
 mod program;
-pub(crate) mod rule;
+mod rule;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use super::{Schema, Shape};
 use rule::Rule;
 
+pub(crate) use check::Output;
 pub(super) use evaluation::evaluate;
 pub(crate) use program::Program;
 

@@ -18,6 +18,13 @@ pub(super) fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
     found
 }
 
+/// Whether a value inside an object has fields that its schema does not know.
+pub(super) fn has_unknown_fields(schema: &Schema, value: &Value) -> bool {
+    let mut pruning = Pruning { unknown: Vec::new(), path: String::new() };
+    pruning.value(schema, &mut value.clone());
+    !pruning.unknown.is_empty()
+}
+
 fn metadata_of_root(value: &mut Value) -> Vec<String> {
     let mut pruning = Pruning { unknown: Vec::new(), path: "metadata".into() };
     if let Some(metadata) = value.get_mut("metadata") {

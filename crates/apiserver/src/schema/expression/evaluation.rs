@@ -15,9 +15,15 @@ use crate::schema::correlation::{Correlated, KeyedItems};
 use crate::schema::path::Path;
 use crate::schema::{Schema, Shape};
 
-/// Rules that fail on what is unchanged are only warned of.
-pub(in crate::schema) fn evaluate(node: &Node, new: &Json, old: Option<&Json>, path: &Path<'_>) -> Verdict {
-    let was = old.map(|old| Correlated { schema: &node.schema, new, old });
+/// `tolerates` makes rules that fail on what is unchanged only warn.
+pub(in crate::schema) fn evaluate(
+    node: &Node,
+    new: &Json,
+    old: Option<&Json>,
+    path: &Path<'_>,
+    tolerates: bool,
+) -> Verdict {
+    let was = old.filter(|_| tolerates).map(|old| Correlated { schema: &node.schema, new, old });
     let mut walk = Walk { verdict: Verdict::default(), budget: Budget::new(), is_over: false };
     walk.value(node, new, old, Tolerance { here: was, above: None }, path);
     walk.verdict

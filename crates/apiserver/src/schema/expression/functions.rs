@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use kube_cel::KubeCelExt;
+use kube_cel::cel::common::ast::{CallExpr, Expr};
 use kube_cel::cel::extractors::{Arguments, This};
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, ResolveResult, Value};
 
@@ -36,30 +37,58 @@ fn context() -> Context<'static> {
     context
 }
 
-/// The first function or name that nothing provides.
-pub(super) fn check_references(expression: &IdedExpr) -> Result<(), String> {
-    let references = expression.references();
-    let given: HashSet<&str> = ["self", "oldSelf", "optional"].into_iter().chain(TYPES).collect();
-    let namespaces = ["math", "sets", "lists", "strings", "base64", "ip", "format", "jsonpatch", "cel"];
+const LIBRARIES: [&str; 10] =
+    ["math", "sets", "lists", "strings", "base64", "ip", "format", "jsonpatch", "optional", "cidr"];
+
+pub(super) fn is_library(name: &str) -> bool {
+    LIBRARIES.contains(&name)
+}
+
+/// The first name or function that nothing provides, and whether it is a function.
+pub(super) fn unknown_reference(expression: &IdedExpr) -> Option<(String, bool)> {
     let bound = bound_names(expression);
-    let mut unknown: Vec<&str> = references
-        .variables()
-        .into_iter()
-        .filter(|name| !given.contains(name) && !namespaces.contains(name) && !bound.contains(name))
-        .filter(|name| !name.starts_with('@'))
-        .collect();
-    unknown.sort_unstable();
-    match unknown.first() {
-        Some(name) => Err((*name).to_owned()),
-        None => Ok(()),
-    }
+    let mut unknown = None;
+    super::program::visit(expression, &mut |expression| {
+        let name = match &expression.expr {
+            Expr::Ident(name) => {
+                let known = matches!(name.as_str(), "self" | "oldSelf")
+                    || TYPES.contains(&name.as_str())
+                    || is_library(name)
+                    || name.starts_with('@')
+                    || bound.contains(name.as_str());
+                (!known).then(|| (name.clone(), false))
+            }
+            Expr::Call(call) => (!is_function(call)).then(|| (call.func_name.clone(), true)),
+            _ => None,
+        };
+        unknown = unknown.take().or(name);
+    });
+    unknown
+}
+
+/// Operators are not written with letters.
+fn is_function(call: &CallExpr) -> bool {
+    let is_operator = !call.func_name.starts_with(|first: char| first.is_ascii_alphabetic());
+    let qualified = match call.target.as_ref().map(|target| &target.expr) {
+        Some(Expr::Ident(library)) => is_provided(&format!("{library}.{}", call.func_name)),
+        _ => false,
+    };
+    is_operator || qualified || is_provided(&call.func_name)
+}
+
+/// The context does not tell what functions it has, but a call without arguments fails in another way if there is one.
+fn is_provided(name: &str) -> bool {
+    let call = CallExpr { func_name: name.to_owned(), target: None, args: Vec::new() };
+    let call = IdedExpr { id: 0, expr: Expr::Call(call) };
+    let result = budget::guarded(|| CONTEXT.resolve(&call));
+    !matches!(result, Ok(Err(ExecutionError::UndeclaredReference(_))))
 }
 
 /// The variables of loops.
 fn bound_names(expression: &IdedExpr) -> HashSet<&str> {
     let mut names = HashSet::new();
     super::program::visit(expression, &mut |expression| {
-        if let kube_cel::cel::common::ast::Expr::Comprehension(loops) = &expression.expr {
+        if let Expr::Comprehension(loops) = &expression.expr {
             names.insert(loops.iter_var.as_str());
             names.insert(loops.accu_var.as_str());
             names.extend(loops.iter_var2.as_deref());

@@ -7,6 +7,7 @@ use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, operators};
 use kube_cel::cel::parser::{ParseError, Parser};
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
+use super::check::{Checker, Output};
 use super::{budget, escape, functions};
 use crate::schema::{ListType, Schema, Shape};
 
@@ -24,6 +25,26 @@ const MOST_TEXT: usize = 64 << 10;
 impl Program {
     /// Compiles, or says why not in the words of the CEL compiler of Kubernetes.
     pub(crate) fn new(source: &str, schema: &Schema) -> Result<Self, String> {
+        Self::build(source, schema, |_| Ok(()))
+    }
+
+    /// Compiles for a definition that is being written, and looks closer than is needed for one that is in use.
+    pub(crate) fn checked(
+        source: &str,
+        schema: &Schema,
+        is_resource: bool,
+        old_is_optional: bool,
+        output: Output,
+    ) -> Result<Self, String> {
+        let checker = Checker { source, schema, is_resource, old_is_optional };
+        Self::build(source, schema, |expression| checker.check(expression, output))
+    }
+
+    fn build(
+        source: &str,
+        schema: &Schema,
+        check: impl FnOnce(&IdedExpr) -> Result<(), String>,
+    ) -> Result<Self, String> {
         if source.len() > MOST_TEXT {
             return Err(format!(
                 "expression code point size exceeds limit: size: {}, limit {MOST_TEXT}",
@@ -33,17 +54,17 @@ impl Program {
         let parsed = budget::guarded(|| Parser::new().enable_optional_syntax(true).parse(source));
         let mut expression = match parsed {
             Ok(Ok(expression)) => expression,
-            Ok(Err(errors)) => return Err(described(&errors.errors, source)),
-            Err(()) => return Err(located(source, 1, 1, "Syntax error")),
+            Ok(Err(errors)) => {
+                return Err(format!("compilation failed: {}", described(&errors.errors, source)));
+            }
+            Err(()) => return Err(format!("compilation failed: {}", located(source, 1, 1, "Syntax error"))),
         };
-        functions::check_references(&expression).map_err(|name| {
-            located(
-                source,
-                1,
-                column_of(source, &name),
-                &format!("undeclared reference to '{name}' (in container '')"),
-            )
-        })?;
+        if let Some((name, is_function)) = functions::unknown_reference(&expression) {
+            let column = column_of(source, &name, is_function);
+            let why = format!("undeclared reference to '{name}' (in container '')");
+            return Err(format!("compilation failed: {}", located(source, 1, column, &why)));
+        }
+        check(&expression)?;
         let uses_old_value = expression.references().has_variable("oldSelf");
         let mut fields = BTreeSet::new();
         let looks_at = collect_fields(&expression, &mut fields).then_some(fields);
@@ -112,13 +133,19 @@ fn described(errors: &[ParseError], source: &str) -> String {
     texts.join("\n")
 }
 
-fn located(source: &str, line: usize, column: usize, message: &str) -> String {
+pub(super) fn located(source: &str, line: usize, column: usize, message: &str) -> String {
     let text = source.lines().nth(line - 1).unwrap_or_default();
     format!("ERROR: <input>:{line}:{column}: {message}\n | {text}\n | {}^", ".".repeat(column - 1))
 }
 
-fn column_of(source: &str, name: &str) -> usize {
-    source.find(name).map_or(1, |at| at + 1)
+/// A function is found at its bracket.
+fn column_of(source: &str, name: &str, is_function: bool) -> usize {
+    let at = if is_function {
+        source.find(&format!("{name}(")).map(|at| at + name.len())
+    } else {
+        source.find(name)
+    };
+    at.map_or(1, |at| at + 1)
 }
 
 /// Whether all that is looked at of `self` and `oldSelf` are fields by name.
