@@ -180,7 +180,9 @@ pub(crate) fn read_area(area: &str) -> Result<Vec<File>> {
 
 fn read(area: &str, path: &Path) -> Result<File> {
     let text = fs::read_to_string(path)?;
-    let contents = serde_saphyr::from_str(&text)
+    // `y` and `off` are texts, as in the YAML of today.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let contents = serde_saphyr::from_str_with_options(&text, options)
         .with_context(|| format!("cannot read cases from {}", path.display()))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(File { area: area.to_owned(), name, contents })

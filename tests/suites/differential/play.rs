@@ -54,7 +54,7 @@ impl Stage {
         for step in steps {
             let answer = self.play(step).await?;
             let status = answer["status"].as_u64().unwrap_or_default();
-            ensure!((200..300).contains(&status), "{} ended with {answer:#}", step.request);
+            ensure!((200..300).contains(&status), "{} ended with {answer}", step.request);
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl Stage {
         };
         match wait::until(DEADLINE, &step.request, ask).await {
             Ok(answer) => answer,
-            Err(error) => bail!("{error}; the last answer was {:#}", last.into_inner()),
+            Err(error) => bail!("{error}; the last answer was {}", last.into_inner()),
         }
     }
 
@@ -137,7 +137,7 @@ impl Stage {
         for (name, pointer) in &step.capture {
             let value = answer["body"].pointer(pointer).or_else(|| answer.pointer(pointer));
             let value = value.with_context(|| {
-                format!("{}: nothing at {pointer} to capture in {answer:#}", step.request)
+                format!("{}: nothing at {pointer} to capture in {answer}", step.request)
             })?;
             self.variables.set(name, value.clone());
         }

@@ -1,7 +1,8 @@
 //! What a server's inventions look like in text: uids, times, addresses, tokens, versions in messages, ages.
 
-/// Kubernetes' messages end with these where a version of the server's follows.
-const BEFORE_VERSION: &[&str] = &["ResourceVersion in object meta: ", ", current: ", "resource version: "];
+/// What Kubernetes' messages say before a version; some quote whole objects.
+const BEFORE_VERSION: &[&str] =
+    &["ResourceVersion in object meta: ", ", current: ", "resource version: ", "resourceVersion\\\":\\\""];
 
 const UID: &str = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
 const TIME: &str = "dddd-dd-ddTdd:dd:dd";
@@ -36,11 +37,16 @@ pub(super) fn replace_times(text: &str, is_new: impl Fn(&str) -> bool) -> String
 
 fn time(text: &str) -> Option<(usize, &'static str)> {
     let rest = matches(text, TIME).then(|| &text[TIME.len()..])?;
-    if rest.starts_with('Z') {
+    if ends_in_zone(rest) {
         return Some((TIME.len() + 1, "<time>"));
     }
     let digits = rest.strip_prefix('.').map(leading_digits)?;
-    rest[1 + digits..].starts_with('Z').then_some((TIME.len() + digits + 2, "<time in microseconds>"))
+    ends_in_zone(&rest[1 + digits..]).then_some((TIME.len() + digits + 2, "<time in microseconds>"))
+}
+
+/// Messages about times quote the form that they should have, which goes on after the `Z`.
+fn ends_in_zone(text: &str) -> bool {
+    text.strip_prefix('Z').is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 pub(super) fn replace_addresses(text: &str, is_new: impl Fn(&str) -> bool) -> String {
@@ -78,10 +84,12 @@ pub(super) fn replace_tokens(text: &str) -> String {
 pub(super) fn replace_versions_in_messages(text: &str, is_new: impl Fn(&str) -> bool) -> String {
     let mut text = text.to_owned();
     for before in BEFORE_VERSION {
-        let Some(start) = text.find(before).map(|at| at + before.len()) else { continue };
-        let digits = leading_digits(&text[start..]);
-        if digits > 0 && is_new(&text[start..start + digits]) {
-            text.replace_range(start..start + digits, "<version>");
+        let ends: Vec<_> = text.match_indices(before).map(|(at, before)| at + before.len()).collect();
+        for end in ends.into_iter().rev() {
+            let version = end..end + leading_digits(&text[end..]);
+            if !version.is_empty() && is_new(&text[version.clone()]) {
+                text.replace_range(version, "<version>");
+            }
         }
     }
     text
