@@ -112,12 +112,7 @@ fn verdict(id: &str, golden: Option<Value>, answers: Result<Vec<Value>>, known: 
 }
 
 /// Replaces the goldens of the cases that ran; others stay unless their case is gone.
-fn record(
-    file: &File,
-    cases: &[&Case],
-    played: Vec<Result<Vec<Value>>>,
-    report: &mut Report,
-) -> Result<()> {
+fn record(file: &File, cases: &[&Case], played: Vec<Result<Vec<Value>>>, report: &mut Report) -> Result<()> {
     let mut goldens: Goldens = golden::read(file)?;
     goldens.retain(|name, _| file.contents.cases.iter().any(|case| &case.name == name));
     for (case, answers) in cases.iter().zip(played) {

@@ -131,6 +131,9 @@ pub(crate) struct Selection {
     /// Pointers whose values are replaced; `*` is every element.
     #[serde(default)]
     pub mask: Vec<String>,
+    /// The causes of a Status come in any order.
+    #[serde(default)]
+    pub unordered: bool,
 }
 
 #[derive(Deserialize, Serialize)]

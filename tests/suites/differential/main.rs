@@ -8,6 +8,7 @@ mod difference;
 mod exchange;
 mod golden;
 mod normal;
+mod order;
 mod play;
 mod report;
 mod selection;

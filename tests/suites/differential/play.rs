@@ -136,9 +136,8 @@ impl Stage {
     fn capture(&mut self, step: &Step, answer: &Value) -> Result<()> {
         for (name, pointer) in &step.capture {
             let value = answer["body"].pointer(pointer).or_else(|| answer.pointer(pointer));
-            let value = value.with_context(|| {
-                format!("{}: nothing at {pointer} to capture in {answer}", step.request)
-            })?;
+            let value = value
+                .with_context(|| format!("{}: nothing at {pointer} to capture in {answer}", step.request))?;
             self.variables.set(name, value.clone());
         }
         Ok(())

@@ -3,9 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use crate::case::{Keep, Selection};
+use crate::order::sort_causes;
 
 pub(crate) fn apply(selection: &Selection, answer: &mut Value) {
     let Some(body) = answer.get_mut("body") else { return };
+    if selection.unordered {
+        sort_causes(body);
+    }
     for keep in &selection.keep {
         at(body, &tokens(&keep.list), &mut |list| retain(list, keep));
     }

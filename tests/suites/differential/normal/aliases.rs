@@ -40,6 +40,9 @@ impl<'a> Aliases<'a> {
     }
 
     pub(super) fn text(&self, text: &str) -> String {
+        if patterns::is_address(text) && self.is_new(text) {
+            return "<address>".to_owned();
+        }
         let mut text = text.to_owned();
         for (name, prefix) in &self.generated {
             text = text.replace(name, &format!("{prefix}<random>"));
@@ -49,7 +52,6 @@ impl<'a> Aliases<'a> {
         }
         text = patterns::replace_uids(&text, |uid| self.uid(uid));
         text = patterns::replace_times(&text, |time| self.is_new(time));
-        text = patterns::replace_addresses(&text, |address| self.is_new(address));
         patterns::replace_versions_in_messages(&patterns::replace_tokens(&text), |version| {
             self.is_new(version)
         })
