@@ -11,6 +11,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::case::{Case, Step, Until};
 use crate::exchange;
@@ -19,7 +20,7 @@ use crate::stream::Events;
 use crate::variables::{Variables, unique_name};
 
 /// Controllers take their time, namespaces most of all.
-const DEADLINE: Duration = Duration::from_secs(90);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// One run of a case, or of the steps that a file begins with.
 pub(crate) struct Stage {
@@ -96,7 +97,10 @@ impl Stage {
     }
 
     async fn exchange(&self, step: &Step) -> Result<Value> {
-        let answer = exchange::read(exchange::send(&self.client, step, &self.variables).await?).await?;
+        let asked =
+            async { exchange::read(exchange::send(&self.client, step, &self.variables).await?).await };
+        let answer =
+            timeout(DEADLINE, asked).await.with_context(|| format!("{} never ends", step.request))??;
         self.remember(step, &answer).await;
         Ok(answer)
     }

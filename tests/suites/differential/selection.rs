@@ -17,8 +17,8 @@ pub(crate) fn apply(selection: &Selection, answer: &mut Value) {
         at(body, &tokens(pointer), &mut |value| *value = json!(format!("<{}>", type_of(value))));
     }
     if !selection.only.is_empty() {
-        let picked = |pointer: &String| (pointer.clone(), body.pointer(pointer).cloned().unwrap_or_default());
-        *body = Value::Object(selection.only.iter().map(picked).collect::<Map<_, _>>());
+        let picked = |pointer: &String| Some((pointer.clone(), body.pointer(pointer)?.clone()));
+        *body = Value::Object(selection.only.iter().filter_map(picked).collect::<Map<_, _>>());
     }
 }
 

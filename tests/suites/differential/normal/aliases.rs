@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Given, patterns};
+use super::{Given, is_collection, patterns};
 
 pub(super) struct Aliases<'a> {
     given: &'a Given<'a>,
@@ -68,8 +68,10 @@ impl<'a> Aliases<'a> {
         match value {
             Value::Array(items) => items.iter().for_each(|item| self.look_at(item)),
             Value::Object(fields) => {
+                let collection = is_collection(fields);
                 for (key, field) in fields {
                     match (key.as_str(), field) {
+                        ("metadata", _) if collection => {}
                         ("uid", Value::String(uid)) => self.add_uid(uid),
                         ("resourceVersion", Value::String(version)) => self.add_version(version),
                         _ => self.look_at(field),
