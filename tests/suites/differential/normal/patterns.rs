@@ -3,8 +3,13 @@
 use std::net::Ipv4Addr;
 
 /// What Kubernetes' messages say before a version; some quote whole objects.
-const BEFORE_VERSION: &[&str] =
-    &["ResourceVersion in object meta: ", ", current: ", "resource version: ", "resourceVersion\\\":\\\""];
+const BEFORE_VERSION: &[&str] = &[
+    "ResourceVersion in object meta: ",
+    ", current: ",
+    "too old resource version: 1 (",
+    "resource version: ",
+    "resourceVersion\\\":\\\"",
+];
 
 const UID: &str = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
 const TIME: &str = "dddd-dd-ddTdd:dd:dd";
