@@ -49,8 +49,17 @@ impl Cluster {
     /// The cluster named by `ASB_TEST_KUBECONFIG`, and no other: what `KUBECONFIG` or the home folder names is likelier
     /// to be somebody's production than a place for tests.
     pub async fn connect() -> Result<Self, Error> {
+        Self::connect_with(true).await
+    }
+
+    /// The same, with a client that hands over a refusal for being busy instead of asking again.
+    pub async fn connect_without_retries() -> Result<Self, Error> {
+        Self::connect_with(false).await
+    }
+
+    async fn connect_with(retries: bool) -> Result<Self, Error> {
         let kubeconfig = set(KUBECONFIG).ok_or(Error::NoCluster)?;
-        let client = client(&kubeconfig).await?;
+        let client = client(&kubeconfig, retries).await?;
         let program = set(KUBECTL).unwrap_or_else(|| "kubectl".into());
         Ok(Self { client, kubectl: Kubectl::new(program, kubeconfig) })
     }
@@ -80,11 +89,12 @@ fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-async fn client(kubeconfig: &OsStr) -> Result<Client, Error> {
+async fn client(kubeconfig: &OsStr, retries: bool) -> Result<Client, Error> {
     let unreadable = |source| Error::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
     let merged = merged(kubeconfig).map_err(unreadable)?;
-    let config =
+    let mut config =
         Config::from_custom_kubeconfig(merged, &KubeConfigOptions::default()).await.map_err(unreadable)?;
+    config.default_retry = retries;
     Client::try_from(config).map_err(|source| Error::Client(Box::new(source)))
 }
 
