@@ -40,7 +40,7 @@ pub fn hash(registry: &Registry, group: &str, version: &str) -> String {
     for resource in registry.of_version(group, version) {
         context.update(resource.plural.as_bytes());
         if let Origin::Defined(defined) = &resource.origin {
-            context.update(defined.open_api_schema().to_string().as_bytes());
+            context.update(defined.version().open_api.to_string().as_bytes());
         }
     }
     context.finish().as_ref().iter().map(|byte| format!("{byte:02X}")).collect()
@@ -85,7 +85,7 @@ fn definition(resource: &Resource, kind: &str) -> String {
 fn referenced(resource: &Resource, schemas: &mut Map<String, Value>) -> Vec<String> {
     let mut names = vec![definition(resource, &resource.kind)];
     if let Origin::Defined(defined) = &resource.origin {
-        schemas.insert(definition(resource, &resource.kind), own_schema(resource, defined.open_api_schema()));
+        schemas.insert(definition(resource, &resource.kind), own_schema(resource, &defined.version().open_api));
         schemas.insert(definition(resource, &resource.list_kind), list_schema(resource));
         names = ["ObjectMeta", "ListMeta"].map(|name| format!("{META}.{name}")).to_vec();
     } else if resource.allows(Verb::List) {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::definition::DefinedVersion;
+use crate::definition::{self, Conversion, Definition};
 use crate::identity::{GroupKind, GroupResource, api_version};
 use crate::schema::Schema;
 use crate::selector::SelectableFields;
@@ -38,7 +38,31 @@ pub enum Origin {
     /// Kubernetes' own, with the name of its published definition.
     BuiltIn(&'static str),
     /// Defined by somebody's CustomResourceDefinition.
-    Defined(Arc<DefinedVersion>),
+    Defined(Defined),
+}
+
+/// One version of what a definition defines.
+#[derive(Debug)]
+pub struct Defined {
+    pub definition: Arc<Definition>,
+    /// Which of its versions
+    pub index: usize,
+    /// The revision at which the definition was last written: what was stored before may lack its latest defaults.
+    pub since: u64,
+}
+
+impl Defined {
+    pub fn version(&self) -> &definition::Version {
+        &self.definition.versions[self.index]
+    }
+
+    pub fn storage_version(&self) -> &str {
+        self.definition.stored().map_or("", |version| version.name.as_str())
+    }
+
+    pub fn converts_by_webhook(&self) -> bool {
+        self.definition.conversion != Conversion::None
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,7 +143,7 @@ impl Resource {
         matches!(self.origin, Origin::BuiltIn(_))
     }
 
-    pub fn defined(&self) -> Option<&Arc<DefinedVersion>> {
+    pub fn defined(&self) -> Option<&Defined> {
         match &self.origin {
             Origin::Defined(version) => Some(version),
             Origin::BuiltIn(_) => None,
@@ -137,7 +161,7 @@ impl Resource {
     pub fn is_storage_version(&self) -> bool {
         match &self.origin {
             Origin::BuiltIn(_) => self.group != "events.k8s.io",
-            Origin::Defined(defined) => defined.is_storage(),
+            Origin::Defined(defined) => defined.version().is_stored,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::options::WriteOptions;
 use crate::resource::{Origin, Resource};
 use crate::status::Status;
 use crate::strategy::{self, Cluster};
-use crate::{apply, defaults, field, validation};
+use crate::{apply, defaults, definition, field, validation};
 
 /// Reads an object that was sent to a resource, and says what the sender should be warned of.
 pub(crate) fn decode(
@@ -50,7 +50,7 @@ fn judge(
     expected: Expected<'_>,
 ) -> Result<(Value, Vec<String>), Status> {
     if let Origin::Defined(defined) = &resource.origin {
-        let unknown = defined.compiled().prune(&mut decoded.object);
+        let unknown = defined.version().schema.prune(&mut decoded.object);
         decoded.problems.extend(unknown.into_iter().map(Problem::Unknown));
     }
     let (mut object, warnings) = decoded.judged(validation, expected)?;
@@ -60,8 +60,9 @@ fn judge(
 
 pub(crate) fn default(resource: &Resource, object: &mut Value) {
     match &resource.origin {
+        Origin::BuiltIn(_) if is_definition(resource) => definition::default(object),
         Origin::BuiltIn(_) => defaults::apply(&resource.group_kind(), object),
-        Origin::Defined(defined) => defined.compiled().default(object),
+        Origin::Defined(defined) => defined.version().schema.default(object),
     }
 }
 
@@ -91,6 +92,11 @@ pub(crate) fn applied(
     Ok(object)
 }
 
+/// Definitions are a kind of Kubernetes' own with rules of their own.
+fn is_definition(resource: &Resource) -> bool {
+    resource.group == "apiextensions.k8s.io"
+}
+
 /// Prepares a new object for validation.
 pub(crate) fn prepare_create(
     resource: &Resource,
@@ -99,13 +105,14 @@ pub(crate) fn prepare_create(
     now: Timestamp,
 ) -> Result<(), Status> {
     match &resource.origin {
+        Origin::BuiltIn(_) if is_definition(resource) => definition::prepare_for_create(object),
         Origin::BuiltIn(_) => {
             strategy::prepare_create(&resource.group_kind(), object, cluster, now)?;
             let generation = strategy::has_generation(&resource.group_kind()).then_some(1);
             object.set_meta("generation", generation);
         }
         Origin::Defined(defined) => {
-            if defined.has_status() {
+            if defined.version().has_status {
                 remove(object, "status");
             }
             object.set_meta("generation", 1);
@@ -116,10 +123,11 @@ pub(crate) fn prepare_create(
 
 pub(crate) fn validate_create(resource: &Resource, object: &Value) -> Vec<field::Error> {
     match &resource.origin {
+        Origin::BuiltIn(_) if is_definition(resource) => definition::validate_create(object),
         Origin::BuiltIn(_) => validation::create(&resource.group_kind(), object),
         Origin::Defined(defined) => {
             let mut errors = validation::metadata::create(object, resource.is_namespaced, NAMES_OF_DEFINED);
-            errors.extend(defined.compiled().validate(object, None).errors);
+            errors.extend(defined.version().schema.validate(object, None).errors);
             errors
         }
     }
@@ -137,13 +145,17 @@ pub(crate) fn prepare_update(
     now: Timestamp,
 ) -> Result<(), Status> {
     let follows = match &resource.origin {
+        Origin::BuiltIn(_) if is_definition(resource) && subresource.is_none() => {
+            definition::prepare_for_update(new, old);
+            false
+        }
         Origin::BuiltIn(_) => {
             strategy::prepare_update(&resource.group_kind(), subresource, new, old, cluster, now)?;
             strategy::generation_follows(&resource.group_kind(), subresource, new, old)
         }
         Origin::Defined(defined) => {
-            keep_parts(new, old, subresource, defined.has_status());
-            is_changed(new, old, defined.has_status())
+            keep_parts(new, old, subresource, defined.version().has_status);
+            is_changed(new, old, defined.version().has_status)
         }
     };
     if follows {
@@ -199,13 +211,14 @@ pub(crate) fn validate_update(
     old: &Value,
 ) -> Vec<field::Error> {
     match &resource.origin {
+        Origin::BuiltIn(_) if is_definition(resource) => definition::validate_update(new, old),
         Origin::BuiltIn(_) => validation::update(&resource.group_kind(), subresource, new, old),
         Origin::Defined(defined) => {
             let mut errors = validation::metadata::common_update(new, old, resource.is_namespaced);
             errors.extend(validation::metadata::update(new, old));
             let verdict = match subresource {
-                Some("status") => defined.compiled().validate_status(new, old),
-                _ => defined.compiled().validate(new, Some(old)),
+                Some("status") => defined.version().schema.validate_status(new, old),
+                _ => defined.version().schema.validate(new, Some(old)),
             };
             errors.extend(verdict.errors);
             errors

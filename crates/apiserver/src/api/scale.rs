@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::definition::ScalePaths;
+use crate::definition::Scale;
 use crate::object::{Object, child};
 use crate::status::Status;
 
@@ -10,7 +10,7 @@ use crate::status::Status;
 pub(crate) type Change<'a> = dyn Fn(&Value) -> Result<Value, Status> + Send + Sync + 'a;
 
 /// The scale of an object as it is.
-pub(crate) fn of(object: &Value, paths: &ScalePaths) -> Value {
+pub(crate) fn of(object: &Value, paths: &Scale) -> Value {
     let kept = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
     let metadata: Map<String, Value> =
         kept.into_iter().filter_map(|field| Some((field.to_owned(), object.meta(field)?.clone()))).collect();
@@ -28,7 +28,7 @@ pub(crate) fn of(object: &Value, paths: &ScalePaths) -> Value {
 }
 
 /// The object with the replicas that a scale wants. A scale that names a version is meant for that version.
-pub(crate) fn applied(object: &Value, wanted: &Value, paths: &ScalePaths) -> Result<Value, Status> {
+pub(crate) fn applied(object: &Value, wanted: &Value, paths: &Scale) -> Result<Value, Status> {
     let replicas = wanted["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 {
         let error =
@@ -68,8 +68,8 @@ fn set(object: &mut Value, path: &str, value: Value) {
 mod tests {
     use super::*;
 
-    fn paths() -> ScalePaths {
-        ScalePaths {
+    fn paths() -> Scale {
+        Scale {
             spec_replicas: ".spec.size".into(),
             status_replicas: ".status.size".into(),
             label_selector: Some(".status.selector".into()),

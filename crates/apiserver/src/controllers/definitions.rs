@@ -9,7 +9,7 @@ use super::Controller;
 use crate::api::Api;
 use crate::definition::{self, Definition};
 use crate::deletion::CLEANUP;
-use crate::object::Object;
+use crate::object::{Object, time};
 use crate::options::{DeleteOptions, Propagation};
 use crate::registry;
 use crate::resource::Resource;
@@ -49,31 +49,34 @@ pub(crate) async fn serve_definitions(api: &Api) {
         }
     }
     let settled = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    let resources: Vec<Arc<Resource>> =
-        settled.iter().filter_map(|entry| compiled(entry)).flatten().collect();
+    let resources: Vec<Arc<Resource>> = settled.iter().flat_map(|entry| compiled(entry)).collect();
     api.set_registry(api.registry().with_defined(resources));
 }
 
 /// The resources of a definition, if it is in use.
-fn compiled(entry: &Entry) -> Option<Vec<Arc<Resource>>> {
-    if !definition::is_established(&entry.value) {
-        return None;
+fn compiled(entry: &Entry) -> Vec<Arc<Resource>> {
+    if !is_established(&entry.value) {
+        return Vec::new();
     }
     match Definition::compile(&entry.value) {
-        Ok(definition) => Some(registry::resources(&definition)),
+        Ok(definition) => registry::resources(definition, entry.revision.0),
         Err(errors) => {
             tracing::warn!(definition = entry.key.name(), ?errors, "a definition cannot be served");
-            None
+            Vec::new()
         }
     }
 }
 
+fn is_established(definition: &Value) -> bool {
+    let conditions = definition["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().any(|it| it["type"] == "Established" && it["status"] == "True")
+}
+
 /// Writes what a definition's status should say.
 async fn settle(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Result<(), Status> {
-    let others: Vec<&Value> =
-        all.iter().filter(|other| other.key != entry.key).map(|other| &other.value).collect();
-    let now = api.now();
-    let status = definition::status(&entry.value, &others, now);
+    let others = all.iter().filter(|other| other.key != entry.key);
+    let others: Vec<Value> = others.map(|other| other.value.clone()).collect();
+    let status = definition::status(&entry.value, &others, &time(api.now()));
     if entry.value.get("status") == Some(&status) {
         return Ok(());
     }

@@ -26,7 +26,7 @@ pub(crate) fn to_storage(resource: &Resource, object: Value) -> Result<Value, St
     match &resource.origin {
         Origin::BuiltIn(_) if resource.group == "events.k8s.io" => Ok(strategy::event_to_core(object)),
         Origin::BuiltIn(_) => Ok(object),
-        Origin::Defined(defined) if defined.is_storage() => Ok(object),
+        Origin::Defined(defined) if defined.version().is_stored => Ok(object),
         Origin::Defined(defined) => {
             let wanted = crate::identity::api_version(&resource.group, defined.storage_version());
             converted(resource, object, &wanted)
@@ -65,10 +65,10 @@ fn is_ours(resource: &Resource) -> bool {
 fn with_defaults<'a>(resource: &Resource, object: Cow<'a, Value>) -> Cow<'a, Value> {
     let Origin::Defined(defined) = &resource.origin else { return object };
     let written: u64 = object.resource_version().parse().unwrap_or_default();
-    if written >= defined.since() && matches!(object, Cow::Borrowed(_)) {
+    if written >= defined.since && matches!(object, Cow::Borrowed(_)) {
         return object;
     }
     let mut object = object.into_owned();
-    defined.compiled().default(&mut object);
+    defined.version().schema.default(&mut object);
     Cow::Owned(object)
 }

@@ -30,19 +30,13 @@ pub struct SelectableField {
 
 impl SelectableFields {
     /// Fields that are found where their names say.
-    pub fn of(names: &[&str]) -> Self {
-        let field = |name: &&str| SelectableField {
-            name: (*name).to_owned(),
+    pub fn of(names: &[impl AsRef<str>]) -> Self {
+        let field = |name: &str| SelectableField {
+            name: name.to_owned(),
             pointer: pointer(name),
             otherwise: otherwise(name),
         };
-        Self(names.iter().map(field).collect())
-    }
-
-    /// Fields that a definition offers, by their paths, such as `.spec.color`.
-    pub fn at<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
-        let names: Vec<&str> = paths.into_iter().map(|path| path.trim_start_matches('.')).collect();
-        Self::of(&names)
+        Self(names.iter().map(|name| field(name.as_ref())).collect())
     }
 
     fn knows(&self, name: &str) -> bool {

@@ -56,7 +56,7 @@ async fn serve_scale(
     bytes: Bytes,
 ) -> Result<Response<Body>, Status> {
     let paths =
-        call.resource.defined().and_then(|defined| defined.scale()).ok_or_else(Status::no_such_path)?;
+        call.resource.defined().and_then(|defined| defined.version().scale.as_ref()).ok_or_else(Status::no_such_path)?;
     let style = call.exchange.style(&[])?;
     if verb == Verb::Get {
         let entry = call.api().get(&whole(call), name)?;
