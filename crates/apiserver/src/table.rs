@@ -1,1 +1,123 @@
-//! Objects as the rows and columns that `kubectl get` prints.
+//! Objects as the rows and columns that `kubectl get` prints: `Table` of `meta.k8s.io/v1`.
+//!
+//! A watch sends each event as a table of one row, bookmarks too, and the columns only with the first.
+
+mod age;
+mod binding;
+mod built_in;
+mod custom;
+mod endpoints;
+mod event;
+mod json_path;
+mod node;
+mod pod;
+mod reading;
+mod selector;
+mod service;
+mod volume;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::identity::GroupKind;
+use built_in::Printer;
+use custom::CustomColumn;
+
+/// What is shown of the objects of a kind.
+pub struct Columns {
+    definitions: Vec<Value>,
+    cells: Cells,
+}
+
+enum Cells {
+    BuiltIn(Printer),
+    Custom(Vec<CustomColumn>),
+}
+
+/// What a row holds of its object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IncludeObject {
+    None,
+    #[default]
+    Metadata,
+    Object,
+}
+
+impl Columns {
+    /// The columns of a kind of Kubernetes itself: name and time of creation, where no others are known.
+    pub fn built_in(kind: &GroupKind) -> Self {
+        let (definitions, printer) = built_in::columns(kind);
+        Self { definitions, cells: Cells::BuiltIn(printer) }
+    }
+
+    /// The columns of one version of a definition, from its `additionalPrinterColumns`.
+    pub fn from_definition(columns: &[Value]) -> Self {
+        let (definitions, columns) = custom::columns(columns);
+        Self { definitions, cells: Cells::Custom(columns) }
+    }
+
+    fn row(&self, object: &Value, include: IncludeObject, now: Timestamp) -> Value {
+        let cells = match &self.cells {
+            Cells::BuiltIn(printer) => printer.cells(object, now),
+            Cells::Custom(columns) => custom::cells(columns, object, now),
+        };
+        let mut row = json!({"cells": cells, "object": included(object, include)});
+        if let Cells::BuiltIn(Printer::Pod) = self.cells
+            && let Some(conditions) = pod::row_conditions(object)
+        {
+            row["conditions"] = conditions;
+        }
+        row
+    }
+}
+
+impl IncludeObject {
+    /// The value of the query parameter `includeObject`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "" | "Metadata" => Some(Self::Metadata),
+            "None" => Some(Self::None),
+            "Object" => Some(Self::Object),
+            _ => None,
+        }
+    }
+}
+
+/// `list_metadata` is that of the list, or the `resourceVersion` of a single object.
+pub fn table(
+    columns: &Columns,
+    objects: &[&Value],
+    list_metadata: Value,
+    include: IncludeObject,
+    with_headers: bool,
+    now: Timestamp,
+) -> Value {
+    let definitions = if with_headers { json!(columns.definitions) } else { Value::Null };
+    let rows = match (&columns.cells, objects) {
+        // The printer that kube-apiserver has for these leaves the list out.
+        (Cells::BuiltIn(Printer::Generic), []) => Value::Null,
+        _ => objects.iter().map(|object| columns.row(object, include, now)).collect(),
+    };
+    json!({
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": list_metadata,
+        "columnDefinitions": definitions,
+        "rows": rows,
+    })
+}
+
+fn included(object: &Value, include: IncludeObject) -> Value {
+    match include {
+        IncludeObject::None => Value::Null,
+        IncludeObject::Object => object.clone(),
+        IncludeObject::Metadata => json!({
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": object.get("metadata").cloned().unwrap_or_else(|| json!({})),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -34,10 +34,10 @@ impl Directive {
 
 /// The list that `$deleteFromPrimitiveList/name` is about.
 pub(super) fn deletion_target(name: &str) -> Result<Option<&str>, Refusal> {
-    match name.starts_with(DELETION_PREFIX) {
-        true => target(name, DELETION_PREFIX).ok_or(Refusal::PrimitiveListFormat).map(Some),
-        false => Ok(None),
+    if !name.starts_with(DELETION_PREFIX) {
+        return Ok(None);
     }
+    target(name, DELETION_PREFIX).ok_or(Refusal::PrimitiveListFormat).map(Some)
 }
 
 /// The list that a directive beside it is about.

@@ -77,9 +77,10 @@ impl<'a> Strategy<'a> {
     fn merge_objects(&self, live: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, Refusal> {
         let merge_key = self.merge_key.ok_or(Refusal::NoDeclaredMergeKey)?;
         let mut instructions = Instructions::read(patch, merge_key)?;
-        let live = match instructions.replaces {
-            true => mem::take(&mut instructions.items),
-            false => instructions.without_removed(live, merge_key),
+        let live = if instructions.replaces {
+            mem::take(&mut instructions.items)
+        } else {
+            instructions.without_removed(live, merge_key)
         };
         let live_order = order::keys(&live, self.merge_key);
         let patch_order = order::keys(&instructions.items, self.merge_key);

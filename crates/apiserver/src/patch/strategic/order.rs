@@ -168,13 +168,11 @@ fn check_agreement(patch: &[Value], order: &[Value], merge_key: Option<&str>) ->
             next = left.next();
         }
     }
-    match next {
-        None => Ok(()),
-        Some(_) => {
-            let printed = |items: &[Value]| Printed(&Value::from(items)).to_string();
-            Err(Refusal::ContradictsOrder { patch: printed(patch), order: printed(order) })
-        }
+    if next.is_none() {
+        return Ok(());
     }
+    let printed = |items: &[Value]| Printed(&Value::from(items)).to_string();
+    Err(Refusal::ContradictsOrder { patch: printed(patch), order: printed(order) })
 }
 
 fn directive(item: &Value) -> Option<Directive> {
