@@ -28,6 +28,10 @@ pub enum Problem {
     NotFound(Value),
     Duplicate(Value),
     TooMany(Value),
+    /// An invalid value of a type that Kubernetes shows in its own way, as that text.
+    InvalidShown(String),
+    /// A duplicate of such a value.
+    DuplicateShown(String),
 }
 
 impl Problem {
@@ -38,11 +42,11 @@ impl Problem {
             Self::Forbidden => "FieldValueForbidden",
             Self::TooLong => "FieldValueTooLong",
             Self::Internal => "InternalError",
-            Self::Invalid(_) | Self::InvalidUnshown => "FieldValueInvalid",
+            Self::Invalid(_) | Self::InvalidShown(_) | Self::InvalidUnshown => "FieldValueInvalid",
             Self::TypeInvalid(_) => "FieldValueTypeInvalid",
             Self::NotSupported(_) => "FieldValueNotSupported",
             Self::NotFound(_) => "FieldValueNotFound",
-            Self::Duplicate(_) => "FieldValueDuplicate",
+            Self::Duplicate(_) | Self::DuplicateShown(_) => "FieldValueDuplicate",
             Self::TooMany(_) => "FieldValueTooMany",
         }
     }
@@ -53,15 +57,17 @@ impl Problem {
             Self::Forbidden => "Forbidden",
             Self::TooLong => "Too long",
             Self::Internal => "Internal error",
-            Self::Invalid(_) | Self::InvalidUnshown | Self::TypeInvalid(_) => "Invalid value",
+            Self::Invalid(_) | Self::InvalidShown(_) | Self::InvalidUnshown | Self::TypeInvalid(_) => {
+                "Invalid value"
+            }
             Self::NotSupported(_) => "Unsupported value",
             Self::NotFound(_) => "Not found",
-            Self::Duplicate(_) => "Duplicate value",
+            Self::Duplicate(_) | Self::DuplicateShown(_) => "Duplicate value",
             Self::TooMany(_) => "Too many",
         }
     }
 
-    fn value(&self) -> Option<&Value> {
+    fn value(&self) -> Option<String> {
         match self {
             Self::Required | Self::Forbidden | Self::TooLong | Self::Internal | Self::InvalidUnshown => None,
             Self::Invalid(value)
@@ -69,7 +75,8 @@ impl Problem {
             | Self::NotSupported(value)
             | Self::NotFound(value)
             | Self::Duplicate(value)
-            | Self::TooMany(value) => Some(value),
+            | Self::TooMany(value) => Some(shown(value)),
+            Self::InvalidShown(text) | Self::DuplicateShown(text) => Some(text.clone()),
         }
     }
 }
@@ -128,7 +135,7 @@ impl Error {
         let mut text = self.problem.title().to_owned();
         if let Some(value) = self.problem.value() {
             text.push_str(": ");
-            text.push_str(&shown(value));
+            text.push_str(&value);
         }
         if !self.detail.is_empty() {
             text.push_str(": ");

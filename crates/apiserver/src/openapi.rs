@@ -85,7 +85,8 @@ fn definition(resource: &Resource, kind: &str) -> String {
 fn referenced(resource: &Resource, schemas: &mut Map<String, Value>) -> Vec<String> {
     let mut names = vec![definition(resource, &resource.kind)];
     if let Origin::Defined(defined) = &resource.origin {
-        schemas.insert(definition(resource, &resource.kind), own_schema(resource, &defined.version().open_api));
+        schemas
+            .insert(definition(resource, &resource.kind), own_schema(resource, &defined.version().open_api));
         schemas.insert(definition(resource, &resource.list_kind), list_schema(resource));
         names = ["ObjectMeta", "ListMeta"].map(|name| format!("{META}.{name}")).to_vec();
     } else if resource.allows(Verb::List) {

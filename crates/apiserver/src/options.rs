@@ -1,12 +1,13 @@
 //! What a client asks for beside the object itself: the parameters of its query, and the options of a deletion.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::decode::FieldValidation;
 use crate::field;
 use crate::identity::GroupKind;
 use crate::selector::Selector;
 use crate::status::Status;
+use crate::validation::{self, options};
 
 /// The parameters after the question mark. The first of several with one name counts.
 #[derive(Clone, Debug, Default)]
@@ -56,53 +57,47 @@ pub struct WriteOptions {
     pub force: Option<bool>,
 }
 
+/// The ways of writing, which differ in what they let a client ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    Create,
+    Update,
+    Patch,
+    Apply,
+}
+
 impl WriteOptions {
-    /// `kind` is that of the options, such as `CreateOptions`, as messages name it.
-    pub fn parse(query: &Query, kind: &str) -> Result<Self, Status> {
-        let dry_run: Vec<&str> = query.all("dryRun").filter(|value| !value.is_empty()).collect();
-        let options = Self {
-            is_dry_run: !dry_run.is_empty(),
-            field_manager: query.text("fieldManager").map(str::to_owned),
-            field_validation: FieldValidation::default(),
-            force: query.flag("force"),
+    pub fn parse(query: &Query, write: Write) -> Result<Self, Status> {
+        let given = options::WriteOptions {
+            dry_run: query.all("dryRun").filter(|value| !value.is_empty()).map(str::to_owned).collect(),
+            field_manager: query.text("fieldManager").unwrap_or_default().to_owned(),
+            field_validation: query.text("fieldValidation").unwrap_or_default().to_owned(),
         };
-        let mut errors = dry_run_errors(&dry_run);
-        errors.extend(options.field_manager.as_deref().into_iter().flat_map(manager_errors));
-        let validation = query.text("fieldValidation").unwrap_or_default();
-        match FieldValidation::from_parameter(validation) {
-            Some(field_validation) if errors.is_empty() => Ok(Self { field_validation, ..options }),
-            Some(_) => Err(invalid(kind, &errors)),
-            None => {
-                let supported = ["Ignore", "Warn", "Strict"];
-                errors.push(field::Error::not_supported("fieldValidation", validation, &supported));
-                Err(invalid(kind, &errors))
+        let force = query.flag("force");
+        let (kind, errors) = match write {
+            Write::Create => ("CreateOptions", options::write(&given)),
+            Write::Update => ("UpdateOptions", options::write(&given)),
+            Write::Apply => ("PatchOptions", options::patch(&given, options::Patch::Apply)),
+            Write::Patch => {
+                ("PatchOptions", options::patch(&given, options::Patch::Other { force: force.is_some() }))
             }
-        }
+        };
+        refuse(kind, errors)?;
+        Ok(Self {
+            is_dry_run: !given.dry_run.is_empty(),
+            field_manager: query.text("fieldManager").map(str::to_owned),
+            field_validation: FieldValidation::from_parameter(&given.field_validation).unwrap_or_default(),
+            force,
+        })
     }
 }
 
-fn invalid(kind: &str, errors: &[field::Error]) -> Status {
-    Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", errors)
-}
-
-fn dry_run_errors(values: &[&str]) -> Vec<field::Error> {
-    let is_bad = values.iter().any(|value| *value != "All");
-    let given: Vec<Value> = values.iter().map(|&value| value.into()).collect();
-    is_bad.then(|| field::Error::not_supported("dryRun", given, &["All"])).into_iter().collect()
-}
-
-const LONGEST_MANAGER: usize = 128;
-
-fn manager_errors(manager: &str) -> Vec<field::Error> {
-    let mut errors = Vec::new();
-    if manager.len() > LONGEST_MANAGER {
-        errors.push(field::Error::too_long("fieldManager", LONGEST_MANAGER));
+fn refuse(kind: &str, errors: Vec<field::Error>) -> Result<(), Status> {
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &errors))
     }
-    if let Some((at, character)) = manager.char_indices().find(|(_, character)| character.is_control()) {
-        let why = format!("should only contain printable characters (position {at} character {character:?})");
-        errors.push(field::Error::invalid("fieldManager", manager, why));
-    }
-    errors
 }
 
 /// What becomes of the objects that a deleted one owns.
@@ -128,66 +123,50 @@ pub struct DeleteOptions {
 impl DeleteOptions {
     /// From the body where there is one, and otherwise from the query.
     pub fn parse(query: &Query, body: Option<&Value>) -> Result<Self, Status> {
-        let options = match body {
-            Some(body) => Self::from_body(body)?,
-            None => Self::from_query(query)?,
+        let asked = match body {
+            Some(body) => body.clone(),
+            None => asked(query)?,
         };
-        if options.orphan_dependents.is_some() && options.propagation.is_some() {
-            let why = "orphanDependents and deletionPropagation cannot be both set";
-            let given = propagation_name(options.propagation);
-            return Err(invalid("DeleteOptions", &[field::Error::invalid("propagationPolicy", given, why)]));
-        }
-        Ok(options)
-    }
-
-    fn from_query(query: &Query) -> Result<Self, Status> {
-        let dry_run: Vec<&str> = query.all("dryRun").filter(|value| !value.is_empty()).collect();
-        refuse(dry_run_errors(&dry_run))?;
-        Ok(Self {
-            is_dry_run: !dry_run.is_empty(),
-            grace_period_seconds: query.number("gracePeriodSeconds")?,
-            propagation: query.text("propagationPolicy").map(propagation).transpose()?,
-            orphan_dependents: query.flag("orphanDependents"),
-            uid: None,
-            resource_version: None,
-        })
-    }
-
-    fn from_body(body: &Value) -> Result<Self, Status> {
+        refuse("DeleteOptions", options::delete(&asked))?;
         let text =
-            |pointer: &str| body.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let dry_run = body.get("dryRun").and_then(Value::as_array).into_iter().flatten();
-        let dry_run: Vec<&str> = dry_run.filter_map(Value::as_str).collect();
-        refuse(dry_run_errors(&dry_run))?;
+            |pointer: &str| asked.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         Ok(Self {
-            is_dry_run: !dry_run.is_empty(),
-            grace_period_seconds: body.get("gracePeriodSeconds").and_then(Value::as_i64),
-            propagation: text("/propagationPolicy").map(propagation).transpose()?,
-            orphan_dependents: body.get("orphanDependents").and_then(Value::as_bool),
+            is_dry_run: asked["dryRun"].as_array().is_some_and(|values| !values.is_empty()),
+            grace_period_seconds: asked["gracePeriodSeconds"].as_i64(),
+            propagation: text("/propagationPolicy").and_then(propagation),
+            orphan_dependents: asked["orphanDependents"].as_bool(),
             uid: text("/preconditions/uid").map(str::to_owned),
             resource_version: text("/preconditions/resourceVersion").map(str::to_owned),
         })
     }
 }
 
-fn refuse(errors: Vec<field::Error>) -> Result<(), Status> {
-    if errors.is_empty() { Ok(()) } else { Err(invalid("DeleteOptions", &errors)) }
-}
-
-fn propagation(text: &str) -> Result<Propagation, Status> {
-    match text {
-        "Orphan" => Ok(Propagation::Orphan),
-        "Background" => Ok(Propagation::Background),
-        "Foreground" => Ok(Propagation::Foreground),
-        other => {
-            let known = ["Background", "Foreground", "Orphan"];
-            Err(invalid("DeleteOptions", &[field::Error::not_supported("propagationPolicy", other, &known)]))
-        }
+/// The options of a query in the form of a body.
+fn asked(query: &Query) -> Result<Value, Status> {
+    let mut asked = json!({});
+    let dry_run: Vec<&str> = query.all("dryRun").filter(|value| !value.is_empty()).collect();
+    if !dry_run.is_empty() {
+        asked["dryRun"] = dry_run.into();
     }
+    if let Some(seconds) = query.number("gracePeriodSeconds")? {
+        asked["gracePeriodSeconds"] = seconds.into();
+    }
+    if let Some(policy) = query.text("propagationPolicy") {
+        asked["propagationPolicy"] = policy.into();
+    }
+    if let Some(orphan) = query.flag("orphanDependents") {
+        asked["orphanDependents"] = orphan.into();
+    }
+    Ok(asked)
 }
 
-fn propagation_name(propagation: Option<Propagation>) -> String {
-    propagation.map_or_else(String::new, |propagation| format!("{propagation:?}"))
+fn propagation(text: &str) -> Option<Propagation> {
+    match text {
+        "Orphan" => Some(Propagation::Orphan),
+        "Background" => Some(Propagation::Background),
+        "Foreground" => Some(Propagation::Foreground),
+        _ => None,
+    }
 }
 
 /// What to read from a collection.
@@ -220,63 +199,15 @@ impl ListOptions {
             allows_bookmarks: query.flag("allowWatchBookmarks").unwrap_or_default(),
             sends_initial_events: query.flag("sendInitialEvents"),
         };
-        let errors = options.errors();
-        if errors.is_empty() { Ok(options) } else { Err(invalid("ListOptions", &errors)) }
-    }
-
-    /// Combinations that make no sense, in Kubernetes' words.
-    fn errors(&self) -> Vec<field::Error> {
-        if self.is_watch { self.watch_errors() } else { self.list_errors() }
-    }
-
-    fn watch_errors(&self) -> Vec<field::Error> {
-        let forbidden = |why: &str| vec![field::Error::forbidden("resourceVersionMatch", why)];
-        let matching = self.resource_version_match.as_deref();
-        match (self.sends_initial_events, matching) {
-            (None, None) => Vec::new(),
-            (None, Some(_)) => {
-                forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
-            }
-            (Some(_), Some("NotOlderThan")) => Vec::new(),
-            (Some(_), None) => {
-                forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
-            }
-            (Some(_), Some(other)) => {
-                vec![field::Error::not_supported("resourceVersionMatch", other, &["NotOlderThan"])]
-            }
-        }
-    }
-
-    fn list_errors(&self) -> Vec<field::Error> {
-        let forbidden = |field: &str, why: &str| vec![field::Error::forbidden(field, why)];
-        if self.sends_initial_events.is_some() {
-            return forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
-        }
-        let version = self.resource_version.as_deref().unwrap_or_default();
-        match self.resource_version_match.as_deref() {
-            None => Vec::new(),
-            Some(_) if self.continuation.is_some() => forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden when continue is provided",
-            ),
-            Some(_) if version.is_empty() => forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            ),
-            Some("NotOlderThan") => Vec::new(),
-            Some("Exact") if version == "0" => forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-            ),
-            Some("Exact") => Vec::new(),
-            Some(other) => {
-                vec![field::Error::not_supported(
-                    "resourceVersionMatch",
-                    other,
-                    &["Exact", "NotOlderThan", ""],
-                )]
-            }
-        }
+        let given = validation::options::ListOptions {
+            watch: options.is_watch,
+            resource_version: query.text("resourceVersion").unwrap_or_default().to_owned(),
+            resource_version_match: query.text("resourceVersionMatch").unwrap_or_default().to_owned(),
+            continuation: query.text("continue").unwrap_or_default().to_owned(),
+            send_initial_events: options.sends_initial_events,
+        };
+        refuse("ListOptions", validation::options::list(&given))?;
+        Ok(options)
     }
 }
 
@@ -322,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_dry_run_is_of_everything_or_refused() {
-        let parse = |query: &str| WriteOptions::parse(&Query::parse(Some(query)), "CreateOptions");
+        let parse = |query: &str| WriteOptions::parse(&Query::parse(Some(query)), Write::Create);
         assert!(parse("dryRun=All").unwrap().is_dry_run);
         assert_eq!(parse("dryRun=Some").unwrap_err().code, 422);
     }

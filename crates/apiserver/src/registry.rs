@@ -12,12 +12,15 @@ use serde_json::{Map, Value};
 pub(crate) use defined::resources;
 
 use crate::resource::{Resource, Verb};
+use crate::schema::Schema;
 
 #[derive(Clone)]
 pub struct Registry {
     built_in: Vec<Arc<Resource>>,
     /// In the order in which discovery lists them.
     resources: Vec<Arc<Resource>>,
+    /// What the metadata of any object may hold.
+    metadata: Arc<Schema>,
     by_path: HashMap<(String, String, String), Arc<Resource>>,
 }
 
@@ -37,7 +40,8 @@ impl Registry {
         let resources: Vec<_> = built_in.iter().cloned().chain(defined).collect();
         let place = |it: &Arc<Resource>| (it.group.clone(), it.version.clone(), it.plural.clone());
         let by_path = resources.iter().map(|resource| (place(resource), Arc::clone(resource))).collect();
-        Self { built_in, resources, by_path }
+        let metadata = built_in.first().and_then(|resource| resource.schema.field("metadata")).cloned();
+        Self { built_in, resources, by_path, metadata: metadata.unwrap_or_default() }
     }
 
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
@@ -48,6 +52,10 @@ impl Registry {
     pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, version) = crate::identity::group_version(api_version);
         self.resources.iter().find(|it| it.group == group && it.version == version && it.kind == kind)
+    }
+
+    pub(crate) fn metadata(&self) -> &Arc<Schema> {
+        &self.metadata
     }
 
     pub fn all(&self) -> &[Arc<Resource>] {

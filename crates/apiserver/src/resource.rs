@@ -27,6 +27,8 @@ pub struct Resource {
     pub selectable: SelectableFields,
     pub columns: Columns,
     pub schema: Arc<Schema>,
+    /// The same with the metadata that every object has, by which the owners of fields are told.
+    pub managed_schema: Arc<Schema>,
     pub origin: Origin,
     /// What clients of a version that will go away are told with each answer.
     pub deprecation: Option<String>,

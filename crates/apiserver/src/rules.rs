@@ -1,22 +1,22 @@
 //! The rules that an object of a resource obeys, whether its kind is Kubernetes' own or somebody's definition. This is
 //! the one place that knows that there are two sorts; the rest of the server asks here.
 
+mod managers;
 mod versions;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
+pub(crate) use managers::{applied, configuration, managed};
 pub(crate) use versions::{to_storage, to_version};
 
-use crate::api::Target;
 use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};
 use crate::deletion::{self, Deletion, Grace};
 use crate::object::Object;
-use crate::options::WriteOptions;
 use crate::resource::{Origin, Resource};
 use crate::status::Status;
 use crate::strategy::{self, Cluster};
-use crate::{apply, defaults, definition, field, validation};
+use crate::{defaults, definition, field, validation};
 
 /// Reads an object that was sent to a resource, and says what the sender should be warned of.
 pub(crate) fn decode(
@@ -64,32 +64,6 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
         Origin::BuiltIn(_) => defaults::apply(&resource.group_kind(), object),
         Origin::Defined(defined) => defined.version().schema.default(object),
     }
-}
-
-/// Settles to whom the fields of a written object belong.
-pub(crate) fn managed(
-    target: &Target<'_>,
-    live: Option<&Value>,
-    object: Value,
-    options: &WriteOptions,
-    now: Timestamp,
-) -> Result<Value, Status> {
-    apply::update(live, object, &manager(target, options, apply::Operation::Update), &context(target, now))
-}
-
-/// What an applied configuration makes of an object.
-pub(crate) fn applied(
-    target: &Target<'_>,
-    live: Option<&Value>,
-    config: Value,
-    options: &WriteOptions,
-    now: Timestamp,
-) -> Result<Value, Status> {
-    let manager = manager(target, options, apply::Operation::Apply);
-    let force = options.force.unwrap_or_default();
-    let mut object = apply::apply(live, config, &manager, force, &context(target, now))?;
-    default(target.resource, &mut object);
-    Ok(object)
 }
 
 /// Definitions are a kind of Kubernetes' own with rules of their own.

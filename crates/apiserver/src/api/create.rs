@@ -29,7 +29,7 @@ impl Api {
         object: Value,
         options: &WriteOptions,
     ) -> Result<Created, Status> {
-        let object = rules::managed(target, None, object, options, self.now())?;
+        let object = rules::managed(&self.registry(), target, None, object, options, self.now());
         self.create_managed(target, object, options).await
     }
 

@@ -85,7 +85,7 @@ impl Api {
         let Proposal { object, is_managed } = propose(Some(&live))?;
         let mut new = object;
         if !is_managed {
-            new = rules::managed(target, Some(&live), new, options, self.now())?;
+            new = rules::managed(&self.registry(), target, Some(&live), new, options, self.now());
         }
         settle_namespace(target, &mut new)?;
         settle_version(target, name, &mut new, &live)?;

@@ -13,6 +13,7 @@ use crate::object::{Object, time};
 use crate::options::{DeleteOptions, Propagation};
 use crate::registry;
 use crate::resource::Resource;
+use crate::schema::Schema;
 use crate::status::Status;
 use crate::store::{Entry, Event, Scope};
 
@@ -49,17 +50,18 @@ pub(crate) async fn serve_definitions(api: &Api) {
         }
     }
     let settled = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    let resources: Vec<Arc<Resource>> = settled.iter().flat_map(|entry| compiled(entry)).collect();
+    let resources: Vec<Arc<Resource>> =
+        settled.iter().flat_map(|entry| compiled(entry, api.registry().metadata())).collect();
     api.set_registry(api.registry().with_defined(resources));
 }
 
 /// The resources of a definition, if it is in use.
-fn compiled(entry: &Entry) -> Vec<Arc<Resource>> {
+fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
     if !is_established(&entry.value) {
         return Vec::new();
     }
     match Definition::compile(&entry.value) {
-        Ok(definition) => registry::resources(definition, entry.revision.0),
+        Ok(definition) => registry::resources(definition, entry.revision.0, metadata),
         Err(errors) => {
             tracing::warn!(definition = entry.key.name(), ?errors, "a definition cannot be served");
             Vec::new()

@@ -300,6 +300,7 @@ pub(super) fn definitions() -> Map<String, Value> {
 
 fn resource(row: &Row, published: &mut Published) -> Resource {
     let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let schema = schema(row, published);
     Resource {
         group: row.group.to_owned(),
         version: "v1".to_owned(),
@@ -314,7 +315,8 @@ fn resource(row: &Row, published: &mut Published) -> Resource {
         subresources: row.subresources.to_vec(),
         selectable: SelectableFields::of(row.selectable),
         columns: Columns::built_in(&GroupKind::new(row.group, row.kind)),
-        schema: schema(row, published),
+        managed_schema: Arc::clone(&schema),
+        schema,
         origin: Origin::BuiltIn(row.package),
         deprecation: deprecation(row),
     }

@@ -2,21 +2,24 @@
 
 use std::sync::Arc;
 
+use crate::apply::with_metadata;
 use crate::definition::{Definition, Scope, Version};
 use crate::resource::{Defined, Origin, Resource, Subresource, Verb};
+use crate::schema::Schema;
 use crate::selector::SelectableFields;
 use crate::table::Columns;
 
 const READ_WRITE: &[Verb] = &[Verb::Get, Verb::Patch, Verb::Update];
 
 /// `since` is the revision at which the definition was written.
-pub(crate) fn resources(definition: Definition, since: u64) -> Vec<Arc<Resource>> {
+pub(crate) fn resources(definition: Definition, since: u64, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
     let definition = Arc::new(definition);
     let served = (0..definition.versions.len()).filter(|index| definition.versions[*index].is_served);
-    served.map(|index| Arc::new(resource(Defined { definition: Arc::clone(&definition), index, since }))).collect()
+    let defined = |index| Defined { definition: Arc::clone(&definition), index, since };
+    served.map(|index| Arc::new(resource(defined(index), metadata))).collect()
 }
 
-fn resource(defined: Defined) -> Resource {
+fn resource(defined: Defined, metadata: &Arc<Schema>) -> Resource {
     let (definition, version) = (&defined.definition, defined.version());
     let names = &definition.names;
     Resource {
@@ -34,6 +37,7 @@ fn resource(defined: Defined) -> Resource {
         selectable: SelectableFields::of(&version.selectable_fields),
         columns: Columns::from_definition(&version.printer_columns),
         schema: Arc::clone(version.schema.schema()),
+        managed_schema: Arc::new(with_metadata(version.schema.schema(), metadata)),
         deprecation: version.deprecation_warning.clone(),
         origin: Origin::Defined(defined),
     }

@@ -19,7 +19,7 @@ use crate::api::{Proposal, Target};
 use crate::decode::{self, Expected, Media};
 use crate::negotiation::{Form, Syntax};
 use crate::object::Object;
-use crate::options::{DeleteOptions, ListOptions, Query, WriteOptions};
+use crate::options::{DeleteOptions, ListOptions, Query, Write, WriteOptions};
 use crate::path::ResourcePath;
 use crate::resource::{Resource, Verb};
 use crate::security::authorization::{self, Attributes};
@@ -191,7 +191,7 @@ impl Call<'_> {
         if self.resource.is_namespaced && self.path.namespace.is_none() {
             return Err(Status::method_not_allowed());
         }
-        let options = WriteOptions::parse(&self.exchange.query, "CreateOptions")?;
+        let options = WriteOptions::parse(&self.exchange.query, Write::Create)?;
         let style = self.exchange.style(&[Form::Table, Form::Partial])?;
         let (object, mut warnings) = self.decode(&bytes, &options)?;
         if !self.resource.allows(Verb::List) {
@@ -205,7 +205,7 @@ impl Call<'_> {
 
     async fn update(&self, name: &str, bytes: Bytes) -> Result<Response<Body>, Status> {
         self.allow(Verb::Update)?;
-        let options = WriteOptions::parse(&self.exchange.query, "UpdateOptions")?;
+        let options = WriteOptions::parse(&self.exchange.query, Write::Update)?;
         let style = self.exchange.style(&[Form::Table, Form::Partial])?;
         let (object, mut warnings) = self.decode(&bytes, &options)?;
         check_name(name, &object)?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Call, check_name, patches};
 use crate::api::{Proposal, Target, scale};
 use crate::object::Object;
-use crate::options::{DeleteOptions, Query, WriteOptions};
+use crate::options::{DeleteOptions, Query, Write, WriteOptions};
 use crate::resource::Verb;
 use crate::security::authentication::Subject;
 use crate::server::{limits, reply};
@@ -55,8 +55,11 @@ async fn serve_scale(
     verb: Verb,
     bytes: Bytes,
 ) -> Result<Response<Body>, Status> {
-    let paths =
-        call.resource.defined().and_then(|defined| defined.version().scale.as_ref()).ok_or_else(Status::no_such_path)?;
+    let paths = call
+        .resource
+        .defined()
+        .and_then(|defined| defined.version().scale.as_ref())
+        .ok_or_else(Status::no_such_path)?;
     let style = call.exchange.style(&[])?;
     if verb == Verb::Get {
         let entry = call.api().get(&whole(call), name)?;
@@ -67,9 +70,9 @@ async fn serve_scale(
         Verb::Update => {
             let wanted = call.parse(&bytes, ("autoscaling/v1", "Scale"))?;
             check_name(name, &wanted)?;
-            ("UpdateOptions", Box::new(move |_: &Value| Ok(wanted.clone())))
+            (Write::Update, Box::new(move |_: &Value| Ok(wanted.clone())))
         }
-        _ => ("PatchOptions", Box::new(patches::scale_change(call, &bytes)?)),
+        _ => (Write::Patch, Box::new(patches::scale_change(call, &bytes)?)),
     };
     let options = WriteOptions::parse(&call.exchange.query, kind)?;
     let propose = |live: Option<&Value>| {
@@ -84,7 +87,7 @@ async fn serve_scale(
 
 /// Gives a Pod its node.
 async fn bind(call: &Call<'_>, name: &str, bytes: &Bytes) -> Result<Response<Body>, Status> {
-    let options = WriteOptions::parse(&call.exchange.query, "CreateOptions")?;
+    let options = WriteOptions::parse(&call.exchange.query, Write::Create)?;
     let binding = call.parse(bytes, ("v1", "Binding"))?;
     let propose = |live: Option<&Value>| {
         let mut object = live.cloned().ok_or_else(Status::no_such_path)?;

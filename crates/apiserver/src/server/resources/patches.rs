@@ -8,7 +8,7 @@ use super::Call;
 use crate::api::Proposal;
 use crate::decode;
 use crate::negotiation::Form;
-use crate::options::WriteOptions;
+use crate::options::{Write, WriteOptions};
 use crate::resource::Verb;
 use crate::status::Status;
 use crate::{patch, rules};
@@ -24,8 +24,8 @@ enum Kind {
 pub(super) async fn serve(call: &Call<'_>, name: &str, bytes: Bytes) -> Result<Response<Body>, Status> {
     call.allow(Verb::Patch)?;
     let kind = kind(call)?;
-    let options = WriteOptions::parse(&call.exchange.query, "PatchOptions")?;
-    check_force(kind, &options)?;
+    let write = if kind == Kind::Apply { Write::Apply } else { Write::Patch };
+    let options = WriteOptions::parse(&call.exchange.query, write)?;
     let style = call.exchange.style(&[Form::Table, Form::Partial])?;
     let target = call.target();
     let change = change(call, kind, &bytes, &options, name)?;
@@ -59,15 +59,6 @@ fn kind(call: &Call<'_>) -> Result<Kind, Status> {
         );
         Status::new(415, "UnsupportedMediaType", message)
     })
-}
-
-fn check_force(kind: Kind, options: &WriteOptions) -> Result<(), Status> {
-    if kind != Kind::Apply && options.force.is_some() {
-        let error = crate::field::Error::forbidden("force", "may not be specified for non-apply patch");
-        let options = crate::identity::GroupKind::new("meta.k8s.io", "PatchOptions");
-        return Err(Status::invalid(&options, "", &[error]));
-    }
-    Ok(())
 }
 
 type Change<'a> = Box<dyn Fn(Option<&Value>) -> Result<Proposal, Status> + Send + Sync + 'a>;
@@ -111,9 +102,10 @@ fn apply<'a>(
     options: &'a WriteOptions,
     name: &'a str,
 ) -> Result<Change<'a>, Status> {
-    let config = rules::configuration(call.resource, name, bytes, options.field_validation)?;
+    let (config, _) = rules::configuration(call.resource, name, bytes, options.field_validation)?;
     Ok(Box::new(move |live| {
-        let object = rules::applied(&call.target(), live, config.clone(), options, call.api().now())?;
+        let object =
+            rules::applied(&call.api().registry(), &call.target(), live, &config, options, call.api().now())?;
         Ok(Proposal { object, is_managed: true })
     }))
 }

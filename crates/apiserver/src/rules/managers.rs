@@ -1,0 +1,108 @@
+//! To whom the fields of an object belong: what [`crate::apply`] needs to know about a resource to settle that.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{default, to_version};
+use crate::api::Target;
+use crate::apply::{self, Manager, Operation, Version};
+use crate::decode::{self, Expected, FieldValidation, Limits, Media};
+use crate::object::Object;
+use crate::options::WriteOptions;
+use crate::registry::Registry;
+use crate::resource::{Origin, Resource};
+use crate::status::Status;
+
+/// Settles to whom the fields of a written object belong.
+pub(crate) fn managed(
+    registry: &Registry,
+    target: &Target<'_>,
+    live: Option<&Value>,
+    object: Value,
+    options: &WriteOptions,
+    now: Timestamp,
+) -> Value {
+    let manager = manager(target, options, Operation::Update);
+    with_context(registry, target, now, |context| apply::update(live, object, &manager, context))
+}
+
+/// What an applied configuration makes of an object.
+pub(crate) fn applied(
+    registry: &Registry,
+    target: &Target<'_>,
+    live: Option<&Value>,
+    config: &Value,
+    options: &WriteOptions,
+    now: Timestamp,
+) -> Result<Value, Status> {
+    let manager = manager(target, options, Operation::Apply);
+    let force = options.force.unwrap_or_default();
+    let mut object =
+        with_context(registry, target, now, |context| apply::apply(live, config, &manager, force, context))?;
+    default(target.resource, &mut object);
+    Ok(object)
+}
+
+/// Reads a configuration to apply. It names only what its writer wants, so that nothing is filled in.
+pub(crate) fn configuration(
+    resource: &Resource,
+    name: &str,
+    bytes: &[u8],
+    validation: FieldValidation,
+) -> Result<(Value, Vec<String>), Status> {
+    let api_version = resource.api_version();
+    let expected = Expected { api_version: &api_version, kind: &resource.kind };
+    let parsed = decode::parse(bytes, Media::Yaml, expected, Limits::default())?;
+    let mut config = parsed.object;
+    match config.name() {
+        given if given == name => {}
+        "" => config.set_meta("name", name),
+        given => {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({given}) does not match the name on the URL ({name})"
+            )));
+        }
+    }
+    let decoded = decode::Decoded { object: config, problems: parsed.duplicates };
+    decoded.judged(validation, expected)
+}
+
+fn manager(target: &Target<'_>, options: &WriteOptions, operation: Operation) -> Manager {
+    Manager {
+        name: apply::manager_name(options.field_manager.as_deref().unwrap_or_default(), target.agent),
+        operation,
+        api_version: target.resource.api_version(),
+        subresource: target.subresource.unwrap_or_default().to_owned(),
+    }
+}
+
+fn with_context<T>(
+    registry: &Registry,
+    target: &Target<'_>,
+    now: Timestamp,
+    work: impl FnOnce(&apply::Context<'_>) -> T,
+) -> T {
+    let resource = target.resource;
+    let all: Vec<_> = registry.all().iter().filter(|it| it.stored_as() == resource.stored_as()).collect();
+    let subresource = target.subresource.unwrap_or_default();
+    let versions: BTreeMap<String, Version> =
+        all.iter().map(|it| (it.api_version(), version(it, subresource))).collect();
+    let convert = |object: &Value, api_version: &str| {
+        let wanted = all.iter().find(|it| it.api_version() == api_version)?;
+        to_version(wanted, object).ok().map(std::borrow::Cow::into_owned)
+    };
+    let origin = if resource.is_built_in() { apply::Origin::BuiltIn } else { apply::Origin::Custom };
+    work(&apply::Context { kind: &resource.kind, versions: &versions, convert: &convert, origin, now })
+}
+
+fn version(resource: &Resource, subresource: &str) -> Version {
+    let reset = match &resource.origin {
+        Origin::BuiltIn(_) => apply::reset_by_built_in(&resource.plural, subresource),
+        Origin::Defined(defined) => {
+            apply::reset_by_custom_resource(subresource, defined.version().has_status)
+        }
+    };
+    Version { schema: std::sync::Arc::clone(&resource.managed_schema), reset }
+}

@@ -1,0 +1,295 @@
+//! The rules for `metadata`, which objects of all kinds obey. Whether the name and namespace fit the request's path is for
+//! the handler to check, which refuses such requests as bad before anybody looks at the object.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::at::{At, Report, examine};
+use super::{declared, labels, names};
+use crate::field::Error;
+use crate::identity;
+
+/// The form that the names of a kind's objects have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRule {
+    Dns1123Subdomain,
+    Dns1123Label,
+    Dns1035Label,
+    /// Anything that can stand in a path, as for RBAC.
+    PathSegment,
+}
+
+const MOST_OF_ANNOTATIONS: usize = 256 * 1024;
+const MOST_OF_MANAGER: usize = 128;
+const MOST_OF_SUBRESOURCE: usize = 256;
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// The metadata of a new object.
+pub fn create(object: &Value, namespaced: bool, rule: NameRule) -> Vec<Error> {
+    examine(object, |object| new(&object.field("metadata"), namespaced, rule))
+}
+
+/// The metadata of an object that replaces another one.
+pub fn update(new: &Value, old: &Value) -> Vec<Error> {
+    examine(new, |object| changed(&object.field("metadata"), &old["metadata"]))
+}
+
+/// What is asked of every update before anything else is, whatever the kind: all of the metadata, with any name that can
+/// stand in a path, and how it may change.
+pub fn common_update(new: &Value, old: &Value, namespaced: bool) -> Vec<Error> {
+    let mut errors = create(new, namespaced, NameRule::PathSegment);
+    errors.extend(update(new, old));
+    errors
+}
+
+/// `metadata` of a new object of one of Kubernetes' own kinds.
+pub(super) fn new_of_kubernetes(metadata: &At, namespaced: bool, rule: NameRule) {
+    new(metadata, namespaced, rule);
+    known_finalizers(metadata);
+}
+
+/// `metadata` of a changed object of one of Kubernetes' own kinds.
+pub(super) fn changed_of_kubernetes(metadata: &At, old: &Value) {
+    changed(metadata, old);
+    known_finalizers(metadata);
+}
+
+pub(super) fn new(metadata: &At, namespaced: bool, rule: NameRule) {
+    metadata.field("generateName").may(|text| rule.messages_of_prefix(text));
+    let name = metadata.field("name");
+    if name.text().is_empty() {
+        name.required("name or generateName is required");
+    } else {
+        name.must(|text| rule.messages(text));
+    }
+    let namespace = metadata.field("namespace");
+    if namespaced {
+        namespace.must_be_given_and(names::dns_label);
+    } else if !namespace.text().is_empty() {
+        namespace.forbidden("not allowed on this type");
+    }
+    metadata.field("generation").must_not_be_negative();
+    labels::labels(&metadata.field("labels"));
+    annotations(&metadata.field("annotations"));
+    owners(&metadata.field("ownerReferences"));
+    finalizers(&metadata.field("finalizers"));
+    managers(&metadata.field("managedFields"));
+}
+
+pub(super) fn changed(metadata: &At, old: &Value) {
+    let silent = Report::default();
+    let old = metadata.other(old, &silent);
+    if old.has("deletionTimestamp") {
+        no_new_finalizers(&metadata.field("finalizers"), &old.field("finalizers"));
+    }
+    let version = metadata.field("resourceVersion");
+    if version.text().is_empty() {
+        version.invalid("", "must be specified for an update");
+    }
+    let generation = metadata.field("generation");
+    if generation.integer() < old.integer_of("generation") {
+        generation.invalid(generation.integer(), "must not be decremented");
+    }
+    for name in ["name", "namespace", "uid"] {
+        immutable_text(&metadata.field(name), &old.field(name));
+    }
+    for name in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        immutable(&metadata.field(name), &old.field(name));
+    }
+    labels::labels(&metadata.field("labels"));
+    annotations(&metadata.field("annotations"));
+    owners(&metadata.field("ownerReferences"));
+    managers(&metadata.field("managedFields"));
+}
+
+/// A value that stays as it was.
+pub(super) fn immutable(new: &At, old: &At) {
+    if new.value != old.value {
+        new.invalid(new.value.clone(), "field is immutable");
+    }
+}
+
+pub(super) fn immutable_text(new: &At, old: &At) {
+    if new.text() != old.text() {
+        new.invalid(new.text(), "field is immutable");
+    }
+}
+
+pub(super) fn annotations(annotations: &At) {
+    for (key, _) in annotations.entries() {
+        let messages = names::caseless_qualified_name(key);
+        messages.into_iter().for_each(|message| annotations.invalid(key, message));
+    }
+    let size: usize = annotations.entries().map(|(key, value)| key.len() + value.text().len()).sum();
+    if size > MOST_OF_ANNOTATIONS {
+        annotations.too_long(MOST_OF_ANNOTATIONS);
+    }
+}
+
+fn owners(owners: &At) {
+    let mut controller: Option<String> = None;
+    for owner in owners.items() {
+        let (version, kind, name) =
+            (owner.text_of("apiVersion"), owner.text_of("kind"), owner.text_of("name"));
+        let said = owner.value;
+        let shown = || declared::shown("OwnerReference", said);
+        // The index is not part of the path in what Kubernetes reports here.
+        let at = |name| (owners.field(name), said[name].as_str().unwrap_or_default());
+        if identity::group_version(version).1.is_empty() || version.matches('/').count() > 1 {
+            owners.field("apiVersion").invalid(version, "version must not be empty");
+        }
+        for (place, text) in [at("kind"), at("name"), at("uid")] {
+            if text.is_empty() {
+                place.invalid("", "must not be empty");
+            }
+        }
+        if (version, kind) == ("v1", "Event") {
+            owners.invalid_shown(shown(), "/v1, Kind=Event is disallowed from being an owner");
+        }
+        if owner.flag_of("controller") {
+            match &controller {
+                None => controller = Some(format!("{kind}/{name}")),
+                Some(first) => owners.invalid_shown(
+                    declared::shown("[]OwnerReference", owners.value),
+                    format!(
+                        "Only one reference can have Controller set to true. Found \"true\" in references for \
+                         {first} and {kind}/{name}"
+                    ),
+                ),
+            }
+        }
+    }
+}
+
+fn finalizers(finalizers: &At) {
+    for finalizer in finalizers.texts() {
+        name_of_finalizer(finalizers, finalizer);
+    }
+    let has = |wanted| finalizers.texts().any(|finalizer| finalizer == wanted);
+    if has(ORPHAN) && has(FOREGROUND) {
+        let detail = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
+        finalizers.invalid(finalizers.value.clone(), detail);
+    }
+}
+
+pub(super) fn name_of_finalizer(place: &At, finalizer: &str) {
+    names::qualified_name(finalizer).into_iter().for_each(|message| place.invalid(finalizer, message));
+}
+
+fn known_finalizers(metadata: &At) {
+    for finalizer in metadata.field("finalizers").items() {
+        known_finalizer(&finalizer, finalizer.text());
+    }
+}
+
+/// Finalizers without a domain are Kubernetes' own.
+pub(super) fn known_finalizer(place: &At, finalizer: &str) {
+    if !finalizer.contains('/') && !["kubernetes", ORPHAN, FOREGROUND].contains(&finalizer) {
+        place.invalid(finalizer, "name is neither a standard finalizer name nor is it fully qualified");
+    }
+}
+
+fn no_new_finalizers(new: &At, old: &At) {
+    let before: BTreeSet<&str> = old.texts().collect();
+    let added: BTreeSet<&str> = new.texts().filter(|finalizer| !before.contains(finalizer)).collect();
+    if !added.is_empty() {
+        let quoted: Vec<String> = added.iter().map(|name| crate::field::Quoted(name).to_string()).collect();
+        new.forbidden(format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+            quoted.join(", ")
+        ));
+    }
+}
+
+fn managers(managers: &At) {
+    for manager in managers.items() {
+        if !["Apply", "Update"].contains(&manager.text_of("operation")) {
+            let operation = manager.field("operation");
+            operation.invalid(operation.text(), "must be `Apply` or `Update`");
+        }
+        let fields = manager.field("fieldsType");
+        if !["", "FieldsV1"].contains(&fields.text()) {
+            fields.invalid(fields.text(), "must be `FieldsV1`");
+        }
+        field_manager(&manager.field("manager"));
+        if manager.text_of("subresource").len() > MOST_OF_SUBRESOURCE {
+            manager.field("subresource").too_long(MOST_OF_SUBRESOURCE);
+        }
+    }
+}
+
+/// The name under which somebody owns fields.
+pub(super) fn field_manager(manager: &At) {
+    if manager.text().len() > MOST_OF_MANAGER {
+        manager.too_long(MOST_OF_MANAGER);
+    }
+    for (position, character) in manager.text().char_indices() {
+        if !is_printable(character) {
+            let code = u32::from(character);
+            let shown = format!("invalid character U+{code:04X} (at position {position})");
+            manager.invalid(manager.text(), shown);
+        }
+    }
+}
+
+/// As Go has it: letters, marks, numbers, punctuation, symbols and the plain space.
+fn is_printable(character: char) -> bool {
+    let invisible =
+        matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{feff}' | '\u{ad}');
+    character == ' ' || !(character.is_control() || character.is_whitespace() || invisible)
+}
+
+impl NameRule {
+    fn messages(self, name: &str) -> Vec<String> {
+        match self {
+            Self::Dns1123Subdomain => names::dns_subdomain(name),
+            Self::Dns1123Label => names::dns_label(name),
+            Self::Dns1035Label => names::dns_1035_label(name),
+            Self::PathSegment => names::path_segment(name),
+        }
+    }
+
+    /// A prefix may end with a dash, since something comes after it. Kubernetes loses the character before the dash, too.
+    fn messages_of_prefix(self, prefix: &str) -> Vec<String> {
+        if self == Self::PathSegment {
+            return names::path_segment_prefix(prefix);
+        }
+        match prefix.strip_suffix('-').filter(|kept| !kept.is_empty()) {
+            None => self.messages(prefix),
+            Some(kept) => {
+                let mut kept = kept.to_owned();
+                kept.pop();
+                self.messages(&(kept + "a"))
+            }
+        }
+    }
+}
+
+/// What is asked of the metadata of a template: nothing but labels and annotations may be set.
+pub(super) fn template(metadata: &At) {
+    annotations(&metadata.field("annotations"));
+    labels::labels(&metadata.field("labels"));
+    let others = [
+        ("name", "name"),
+        ("generateName", "generateName"),
+        ("namespace", "namespace"),
+        ("selfLink", "selfLink"),
+        ("uid", "uID"),
+        ("resourceVersion", "resourceVersion"),
+        ("generation", "generation"),
+        ("creationTimestamp", "creationTimestamp"),
+        ("deletionTimestamp", "deletionTimestamp"),
+        ("deletionGracePeriodSeconds", "deletionGracePeriodSeconds"),
+        ("ownerReferences", "ownerReferences"),
+        ("finalizers", "finalizers"),
+        ("managedFields", "managedFields"),
+    ];
+    for (name, shown) in others {
+        let place = metadata.field_shown_as(name, shown);
+        if place.exists() && *place.value != json!("") && *place.value != json!(0) {
+            place.forbidden("cannot be set");
+        }
+    }
+}
