@@ -7,7 +7,7 @@ use crate::field;
 use crate::identity::GroupKind;
 use crate::selector::Selector;
 use crate::status::Status;
-use crate::validation::{self, options};
+use crate::validation::options;
 
 /// The parameters after the question mark. The first of several with one name counts.
 #[derive(Clone, Debug, Default)]
@@ -188,7 +188,7 @@ impl ListOptions {
         let own = |name: &str| query.text(name).map(str::to_owned);
         let count =
             |name: &str| query.number(name).map(|number| number.and_then(|it| u64::try_from(it).ok()));
-        let options = Self {
+        let asked = Self {
             selector: Selector::parse(query.get("labelSelector"), query.get("fieldSelector"))?,
             resource_version: own("resourceVersion"),
             resource_version_match: own("resourceVersionMatch"),
@@ -199,15 +199,15 @@ impl ListOptions {
             allows_bookmarks: query.flag("allowWatchBookmarks").unwrap_or_default(),
             sends_initial_events: query.flag("sendInitialEvents"),
         };
-        let given = validation::options::ListOptions {
-            watch: options.is_watch,
+        let given = options::ListOptions {
+            watch: asked.is_watch,
             resource_version: query.text("resourceVersion").unwrap_or_default().to_owned(),
             resource_version_match: query.text("resourceVersionMatch").unwrap_or_default().to_owned(),
             continuation: query.text("continue").unwrap_or_default().to_owned(),
-            send_initial_events: options.sends_initial_events,
+            send_initial_events: asked.sends_initial_events,
         };
-        refuse("ListOptions", validation::options::list(&given))?;
-        Ok(options)
+        refuse("ListOptions", options::list(&given))?;
+        Ok(asked)
     }
 }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Api, Proposal, Target};
+use crate::decode::FieldValidation;
 use crate::options::{DeleteOptions, WriteOptions};
 use crate::resource::Resource;
+use crate::rules;
 use crate::status::Status;
 use crate::store::Key;
 
@@ -53,6 +55,7 @@ impl Api {
         if self.store().get(&resource.key(namespace.as_deref(), &name)).is_some() {
             return Ok(());
         }
+        let (object, _) = rules::read(resource, object, FieldValidation::Strict)?;
         let target = Target { resource, namespace: namespace.as_deref(), subresource: None, agent: MANAGER };
         match self.create(&target, object, &WriteOptions::default()).await {
             Err(status) if status.reason == "AlreadyExists" => Ok(()),
