@@ -58,7 +58,10 @@ fn read(text: &Value, lookup: &mut Lookup<'_>) -> Schema {
     schema.default = text.get("default").cloned().or(schema.default);
     schema.preserves_unknown_fields |= flag(text, "x-kubernetes-preserve-unknown-fields");
     schema.is_embedded_resource |= flag(text, "x-kubernetes-embedded-resource");
-    schema.is_atomic |= text_of(text, "x-kubernetes-map-type") == Some("atomic");
+    // A field may take apart what its type does not.
+    if let Some(map) = text_of(text, "x-kubernetes-map-type") {
+        schema.is_atomic = map == "atomic";
+    }
     if let Some(list) = list_type(text) {
         schema.list = list;
     }
