@@ -17,8 +17,10 @@ mod owned;
 mod presence;
 mod pruning;
 mod reset;
+mod scale;
 mod text;
 mod typing;
+mod validation;
 mod values;
 
 use std::collections::BTreeMap;
@@ -40,8 +42,10 @@ pub use self::element::{Element, Unreadable};
 pub use self::encoding::Malformed;
 pub use self::field_set::{FieldSet, Path};
 pub use self::managed::{Manager, Operation};
-pub use self::name::{manager_name, validate_manager};
+pub use self::name::manager_name;
 pub use self::reset::{reset_by_built_in, reset_by_custom_resource};
+pub use self::scale::{ReplicaPaths, from_scale, to_scale};
+pub use self::validation::{validate_entries, validate_manager, validate_patch_options};
 
 /// What is known about the kind of an object that is written.
 pub struct Context<'a> {
@@ -75,23 +79,23 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// A write that is not an apply, in the version of the manager: the new object with its `managedFields`. An object that
 /// cannot be taken apart has none, and neither has one whose managers were forgotten at its wish.
-pub fn update(live: Option<&Value>, new: Value, manager: &Manager, context: &Context<'_>) -> Value {
-    let mut managed = known(live, &new, manager);
+pub fn update(live: Option<&Value>, new: Value, writer: &Manager, context: &Context<'_>) -> Value {
+    let mut managed = known(live, &new, writer);
     let mut new = without_entries(new);
     if managed.owners.is_empty() && live.is_some() {
         return new;
     }
-    let old = live.cloned().map_or_else(|| context.empty(manager), without_entries);
-    let recorded = context.record(&old, &new, &mut managed, manager);
+    let old = live.cloned().map_or_else(|| context.empty(writer), without_entries);
+    let recorded = context.record(&old, &new, &mut managed, writer);
     set_entries(&mut new, recorded.ok().and_then(|()| managed.encode()));
     new
 }
 
 /// What a write starts from: what the client says who owns what, or else what was known. Subresources do not let clients
 /// say, and what makes no sense is not listened to.
-fn known(live: Option<&Value>, new: &Value, manager: &Manager) -> Managed {
+fn known(live: Option<&Value>, new: &Value, writer: &Manager) -> Managed {
     let stored = || Managed::decode(live.and_then(entries)).unwrap_or_default();
-    if !manager.subresource.is_empty() {
+    if !writer.subresource.is_empty() {
         return stored();
     }
     if is_reset(entries(new)) {
@@ -108,16 +112,16 @@ fn known(live: Option<&Value>, new: &Value, manager: &Manager) -> Managed {
 pub fn apply(
     live: Option<&Value>,
     config: &Value,
-    manager: &Manager,
+    writer: &Manager,
     force: bool,
     context: &Context<'_>,
 ) -> Result<Value, Status> {
-    context.check_kind(config, manager)?;
+    context.check_kind(config, writer)?;
     let managed = Managed::decode(live.and_then(entries))
         .map_err(|invalid| failure(format!("failed to decode managed fields: {invalid}")))?;
-    let live = live.cloned().map_or_else(|| context.empty(manager), without_entries);
-    let (mut applied, managed) = context.migrate(&live, config, managed, manager, force)?;
-    last_applied::refresh(&mut applied, config, manager);
+    let live = live.cloned().map_or_else(|| context.empty(writer), without_entries);
+    let (mut applied, managed) = context.migrate(&live, config, managed, writer, force)?;
+    last_applied::refresh(&mut applied, config, writer);
     set_entries(&mut applied, managed.encode());
     Ok(applied)
 }
@@ -155,8 +159,6 @@ fn with_embedded_metadata(schema: &Schema, metadata: &Arc<Schema>) -> Schema {
     };
     let mut schema = Schema { shape, ..schema.clone() };
     if let (true, Shape::Object(fields)) = (schema.is_embedded_resource, &mut schema.shape) {
-        // Names of their own do not close an object that was open to any.
-        schema.preserves_unknown_fields |= fields.known.is_empty() && fields.others.is_none();
         let text = Arc::new(Schema { shape: Shape::String, ..Schema::default() });
         fields.known.insert("apiVersion".into(), Arc::clone(&text));
         fields.known.insert("kind".into(), text);
@@ -167,8 +169,8 @@ fn with_embedded_metadata(schema: &Schema, metadata: &Arc<Schema>) -> Schema {
 
 impl Context<'_> {
     /// The object of which nothing was said yet.
-    fn empty(&self, manager: &Manager) -> Value {
-        json!({"apiVersion": manager.api_version, "kind": self.kind})
+    fn empty(&self, writer: &Manager) -> Value {
+        json!({"apiVersion": writer.api_version, "kind": self.kind})
     }
 
     fn record(
@@ -176,13 +178,13 @@ impl Context<'_> {
         old: &Value,
         new: &Value,
         managed: &mut Managed,
-        manager: &Manager,
+        writer: &Manager,
     ) -> Result<(), String> {
-        let write = Write { context: self, version: &manager.api_version, old, new };
-        write.record(managed, manager)
+        let write = Write { context: self, version: &writer.api_version, old, new };
+        write.record(managed, writer)
     }
 
-    fn check_kind(&self, config: &Value, manager: &Manager) -> Result<(), Status> {
+    fn check_kind(&self, config: &Value, writer: &Manager) -> Result<(), Status> {
         if let Some(kind) = not_a_map(config) {
             let message =
                 "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal";
@@ -191,7 +193,7 @@ impl Context<'_> {
             )));
         }
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
-        if (text("apiVersion"), text("kind")) == (manager.api_version.as_str(), self.kind) {
+        if (text("apiVersion"), text("kind")) == (writer.api_version.as_str(), self.kind) {
             return Ok(());
         }
         Err(Status::bad_request(format!("invalid object type: {}", kind_of(config))))
@@ -203,21 +205,21 @@ impl Context<'_> {
         live: &Value,
         config: &Value,
         managed: Managed,
-        manager: &Manager,
+        writer: &Manager,
         force: bool,
     ) -> Result<(Value, Managed), Status> {
-        let refusal = match self.merge(live, config, managed.clone(), manager, force) {
+        let refusal = match self.merge(live, config, managed.clone(), writer, force) {
             Ok(done) => return Ok(done),
             Err(refusal) => refusal,
         };
         let Refusal::Conflicts(conflicts) = refusal else { return Err(refusal.into()) };
-        let Some(allowed) = last_applied::allowed(live, manager, self) else {
+        let Some(allowed) = last_applied::allowed(live, writer, self) else {
             return Err(Refusal::Conflicts(conflicts).into());
         };
         let remaining: Vec<Conflict> =
             conflicts.into_iter().filter(|conflict| !allowed.contains(&conflict.path)).collect();
         if remaining.is_empty() {
-            return Ok(self.merge(live, config, managed, manager, true)?);
+            return Ok(self.merge(live, config, managed, writer, true)?);
         }
         Err(Refusal::Conflicts(remaining).into())
     }
@@ -227,29 +229,29 @@ impl Context<'_> {
         live: &Value,
         config: &Value,
         mut managed: Managed,
-        manager: &Manager,
+        writer: &Manager,
         force: bool,
     ) -> Result<(Value, Managed), Refusal> {
         if managed.owners.is_empty() {
             let before =
-                Manager { name: BEFORE_FIRST_APPLY.into(), operation: Operation::Update, ..manager.clone() };
-            self.record(&self.empty(manager), live, &mut managed, &before)
+                Manager { name: BEFORE_FIRST_APPLY.into(), operation: Operation::Update, ..writer.clone() };
+            self.record(&self.empty(writer), live, &mut managed, &before)
                 .map_err(|reason| format!("failed to create manager for existing fields: {reason}"))?;
         }
-        let version = self.check_config(live, config, manager)?;
+        let version = self.check_config(live, config, writer)?;
         let kind = Type::of(&version.schema);
         ledger::reconcile(&mut managed, self);
         let merged = merge::merge(kind, live, config);
-        let identity = Identity::from(manager);
+        let identity = Identity::from(writer);
         let set = owned::fields(kind, config).without(&version.reset);
-        let owned = Owned { set, api_version: manager.api_version.clone() };
+        let owned = Owned { set, api_version: writer.api_version.clone() };
         let last = managed.owners.insert(identity.clone(), owned);
-        let pruned = pruning::prune(merged, &manager.api_version, &managed, last.as_ref(), self);
+        let pruned = pruning::prune(merged, &writer.api_version, &managed, last.as_ref(), self);
         let pruned = match self.origin {
             Origin::BuiltIn => presence::without_nulls(&version.schema, pruned),
             Origin::Custom => pruned,
         };
-        let write = Write { context: self, version: &manager.api_version, old: live, new: &pruned };
+        let write = Write { context: self, version: &writer.api_version, old: live, new: &pruned };
         write.take(&mut managed, Some(&identity), force)?;
         ledger::strip(&mut managed, &identity);
         if !values::equal(live, &pruned) {
@@ -258,11 +260,11 @@ impl Context<'_> {
         Ok((pruned, managed))
     }
 
-    fn check_config(&self, live: &Value, config: &Value, manager: &Manager) -> Result<&Version, Refusal> {
+    fn check_config(&self, live: &Value, config: &Value, writer: &Manager) -> Result<&Version, Refusal> {
         if entries(config).is_some_and(Value::is_array) {
             return Err(Status::bad_request("metadata.managedFields must be nil").into());
         }
-        let version = self.versions.get(&manager.api_version);
+        let version = self.versions.get(&writer.api_version);
         let version = version.ok_or_else(|| format!("no corresponding type for {}", kind_of(config)))?;
         let kind = Type::of(&version.schema);
         check::check(kind, config, Duplicates::Refused).map_err(|misfit| {

@@ -18,16 +18,16 @@ const KUBECTL: &str = "kubectl";
 const MOST_ANNOTATIONS: usize = 256 * 1024;
 
 /// The fields that kubectl applied from its side and that still are as it applied them.
-pub(super) fn allowed(live: &Value, manager: &Manager, context: &Context<'_>) -> Option<FieldSet> {
-    if manager.name != KUBECTL {
+pub(super) fn allowed(live: &Value, writer: &Manager, context: &Context<'_>) -> Option<FieldSet> {
+    if writer.name != KUBECTL {
         return None;
     }
     let last: Value = serde_json::from_str(annotation(live)?).ok()?;
     let is_object = last.get("kind").and_then(Value::as_str).is_some_and(|kind| !kind.is_empty());
-    if !is_object || last.get("apiVersion")?.as_str()? != manager.api_version {
+    if !is_object || last.get("apiVersion")?.as_str()? != writer.api_version {
         return None;
     }
-    let kind = Type::of(&context.versions.get(&manager.api_version)?.schema);
+    let kind = Type::of(&context.versions.get(&writer.api_version)?.schema);
     check(kind, live, Duplicates::Refused).ok()?;
     check(kind, &last, Duplicates::Refused).ok()?;
     let changed = compare(kind, &last, live);
@@ -35,8 +35,8 @@ pub(super) fn allowed(live: &Value, manager: &Manager, context: &Context<'_>) ->
 }
 
 /// Writes the configuration into the annotation of an object that has one.
-pub(super) fn refresh(applied: &mut Value, config: &Value, manager: &Manager) {
-    if manager.name != KUBECTL || annotation(applied).is_none() {
+pub(super) fn refresh(applied: &mut Value, config: &Value, writer: &Manager) {
+    if writer.name != KUBECTL || annotation(applied).is_none() {
         return;
     }
     let mut config = config.clone();

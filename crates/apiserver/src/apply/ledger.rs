@@ -50,7 +50,7 @@ pub(super) struct Write<'a> {
 
 impl Write<'_> {
     /// Gives the manager all that it changed.
-    pub(super) fn record(&self, managed: &mut Managed, manager: &Manager) -> Result<(), String> {
+    pub(super) fn record(&self, managed: &mut Managed, writer: &Manager) -> Result<(), String> {
         self.check()?;
         reconcile(managed, self.context);
         let changes = match self.take(managed, None, true) {
@@ -60,10 +60,10 @@ impl Write<'_> {
         };
         let written = changes.written().difference(&UNOWNED);
         if !written.is_empty() {
-            let identity = Identity::from(manager);
+            let identity = Identity::from(writer);
             let owned = managed.owners.entry(identity.clone()).or_insert_with(|| Owned {
                 set: FieldSet::default(),
-                api_version: manager.api_version.clone(),
+                api_version: writer.api_version.clone(),
             });
             owned.set.extend(written);
             managed.times.insert(identity, self.context.time());

@@ -88,7 +88,7 @@ enum Place {
 fn order(old: &[Element], new: &[Element], given: &BTreeSet<&Element>) -> Vec<Place> {
     let known: BTreeSet<&Element> = old.iter().collect();
     let mut places = Vec::with_capacity(old.len().max(new.len()));
-    let mut placed: BTreeSet<&Element> = BTreeSet::new();
+    let mut taken: BTreeSet<&Element> = BTreeSet::new();
     let mut awaited = new.iter().filter(|name| known.contains(name)).peekable();
     let (mut left, mut right) = (0, 0);
     while left < old.len() || right < new.len() {
@@ -98,7 +98,7 @@ fn order(old: &[Element], new: &[Element], given: &BTreeSet<&Element>) -> Vec<Pl
                 left += 1;
                 continue;
             }
-            let is_passed = placed.contains(name);
+            let is_passed = taken.contains(name);
             let is_out_of_turn =
                 new.get(right) != Some(name) && awaited.peek().is_some_and(|next| *next != name);
             if is_out_of_turn && right < new.len() {
@@ -110,7 +110,7 @@ fn order(old: &[Element], new: &[Element], given: &BTreeSet<&Element>) -> Vec<Pl
             }
         }
         if let Some(name) = new.get(right) {
-            placed.insert(name);
+            taken.insert(name);
             places.push(Place::Config(right));
             right += 1;
             if awaited.peek().is_some_and(|next| *next == name) {

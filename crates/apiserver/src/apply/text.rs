@@ -12,9 +12,11 @@ pub(super) fn shown(value: &Value) -> String {
         Value::Number(number) => printed_number(number),
         Value::String(text) => Quoted(text).to_string(),
         Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(",")),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect()
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| [name, "=", &shown(value)].concat())
+            .collect::<Vec<_>>()
+            .concat(),
     }
 }
 
@@ -85,7 +87,7 @@ fn json_string(text: &str) -> String {
     for character in Value::from(text).to_string().chars() {
         match character {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                written.push_str(&format!("\\u{:04x}", character as u32));
+                written.extend(format!("\\u{:04x}", character as u32).chars());
             }
             other => written.push(other),
         }

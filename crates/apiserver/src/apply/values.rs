@@ -10,7 +10,7 @@ pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
         (Value::Number(a), Value::Number(b)) => compare_numbers(a, b),
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
-        (Value::Array(a), Value::Array(b)) => compare_all(a.iter(), b.iter(), |a, b| compare(a, b)),
+        (Value::Array(a), Value::Array(b)) => compare_all(a.iter(), b.iter(), compare),
         (Value::Object(a), Value::Object(b)) => {
             compare_all(a.iter(), b.iter(), |(name, value), (other_name, other)| {
                 name.cmp(other_name).then_with(|| compare(value, other))

@@ -93,7 +93,9 @@ fn element() -> impl Strategy<Value = Element> {
 fn field_set() -> impl Strategy<Value = FieldSet> {
     vec(vec(element(), 1..4), 0..8).prop_map(|paths| {
         let mut set = FieldSet::default();
-        paths.iter().for_each(|path| set.insert(path));
+        for path in &paths {
+            set.insert(path);
+        }
         set
     })
 }

@@ -125,15 +125,13 @@ fn lost(path: &str, ours: &Value, theirs: &Value, live: &Value) -> Option<String
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => theirs.iter().find_map(|(name, value)| {
             let (path, live) = (format!("{path}.{name}"), live.get(name).unwrap_or(&Value::Null));
-            match ours.get(name) {
-                Some(ours) => lost(&path, ours, value, live),
-                None => {
-                    // A key or part of a leaf that is left out comes back as a default.
-                    let is_default = path.ends_with(".protocol") || path.ends_with(".fieldRef.apiVersion");
-                    let is_gone = live == value && !is_void(value) && !is_default && name != "managedFields";
-                    is_gone.then(|| format!("{path}: lost"))
-                }
+            if let Some(ours) = ours.get(name) {
+                return lost(&path, ours, value, live);
             }
+            // A key or part of a leaf that is left out comes back as a default.
+            let is_default = path.ends_with(".protocol") || path.ends_with(".fieldRef.apiVersion");
+            let is_gone = live == value && !is_void(value) && !is_default && name != "managedFields";
+            is_gone.then(|| format!("{path}: lost"))
         }),
         (Value::Array(ours), Value::Array(theirs)) => ours.iter().zip(theirs).find_map(|(ours, theirs)| {
             let is_same =
@@ -160,6 +158,46 @@ fn check(recording: &str) {
         failures.extend(step.difference().map(|difference| format!("{}\n{difference}", step.what)));
     }
     assert!(failures.is_empty(), "{} steps differ:\n\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// The entries of the object, once its scale was written as the step says.
+fn scaled(step: &Value, replicas: &ReplicaPaths) -> Result<Option<Value>, Status> {
+    let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
+    let version = Version { schema: schema("io.k8s.api.autoscaling.v1.Scale"), reset: FieldSet::default() };
+    let versions = [("autoscaling/v1".to_owned(), version)].into();
+    let kind = Kind { name: "Scale", origin: Origin::BuiltIn, versions };
+    let operation = if text("operation") == "Apply" { Operation::Apply } else { Operation::Update };
+    let (api_version, subresource) = ("autoscaling/v1".into(), "scale".into());
+    let manager = Manager { name: text("manager"), operation, api_version, subresource };
+    let mut live =
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": step["replicas"]}});
+    live["metadata"] = json!({"name": "z", "uid": "u"});
+    set_entries(&mut live, to_scale(Some(&step["live"]), replicas));
+    let written = match operation {
+        Operation::Apply => {
+            apply(Some(&live), &step["sent"], &manager, step["force"] == true, &kind.context())?
+        }
+        Operation::Update => {
+            let mut new = live.clone();
+            new["spec"]["replicas"] = step["sent"]["spec"]["replicas"].clone();
+            update(Some(&live), new, &manager, &kind.context())
+        }
+    };
+    Ok(from_scale(Some(&step["live"]), entries(&written), &text("apiVersion"), replicas))
+}
+
+#[test]
+fn scaling_is_recorded_in_the_object_as_kubernetes_records_it() {
+    let steps: Vec<Value> = serde_json::from_str(include_str!("../recorded/scales.json")).expect("steps");
+    let path = Some(vec![Element::field("spec"), Element::field("size")]);
+    let versions = ["apply.asb.test/v1", "apply.asb.test/v1beta1"];
+    let replicas: ReplicaPaths = versions.map(|version| (version.to_owned(), path.clone())).into();
+    for step in steps {
+        match scaled(&step, &replicas) {
+            Ok(entries) => assert_eq!(entries.unwrap_or_default(), step["after"], "{}", step["what"]),
+            Err(status) => assert_eq!(status.to_json(), step["answer"], "{}", step["what"]),
+        }
+    }
 }
 
 #[test]
