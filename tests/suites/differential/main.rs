@@ -32,7 +32,18 @@ macro_rules! areas {
     };
 }
 
-areas!(crud, patch, apply, watch, lists_and_selectors, validation);
+areas!(
+    crud,
+    patch,
+    apply,
+    watch,
+    lists_and_selectors,
+    validation,
+    defaulting_and_admission,
+    garbage,
+    subresources,
+    discovery,
+);
 
 #[test]
 fn every_deviation_names_a_case_and_a_reason() -> Result<()> {

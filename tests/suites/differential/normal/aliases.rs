@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::{Given, is_collection, patterns};
 
+/// What the names of volumes with an account's token begin with.
+const TOKEN_VOLUME: &str = "kube-api-access-";
+
 pub(super) struct Aliases<'a> {
     given: &'a Given<'a>,
     /// In order of appearance.
@@ -77,7 +80,9 @@ impl<'a> Aliases<'a> {
                         _ => self.look_at(field),
                     }
                 }
-                self.add_generated(fields.get("generateName"), fields.get("name"));
+                let (prefix, name) = (fields.get("generateName"), fields.get("name").and_then(Value::as_str));
+                self.add_generated(prefix.and_then(Value::as_str), name);
+                self.add_generated(Some(TOKEN_VOLUME), name);
             }
             _ => {}
         }
@@ -102,11 +107,8 @@ impl<'a> Aliases<'a> {
         self.versions.extend(version.parse::<u64>().ok().filter(|number| *number > 0));
     }
 
-    fn add_generated(&mut self, prefix: Option<&Value>, name: Option<&Value>) {
-        let (Some(prefix), Some(name)) = (prefix.and_then(Value::as_str), name.and_then(Value::as_str))
-        else {
-            return;
-        };
+    fn add_generated(&mut self, prefix: Option<&str>, name: Option<&str>) {
+        let (Some(prefix), Some(name)) = (prefix, name) else { return };
         if name.starts_with(prefix) && name.len() == prefix.len() + 5 {
             self.generated.push((name.to_owned(), prefix.to_owned()));
         }

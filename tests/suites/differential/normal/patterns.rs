@@ -7,6 +7,7 @@ const BEFORE_VERSION: &[&str] = &[
     "ResourceVersion in object meta: ",
     ", current: ",
     "too old resource version: 1 (",
+    "ResourceVersion in record (",
     "resource version: ",
     "resourceVersion\\\":\\\"",
 ];
