@@ -10,6 +10,8 @@ mod structs;
 pub mod typed;
 mod yaml;
 
+use std::fmt::Write as _;
+
 use serde_json::{Number, Value};
 
 use crate::status::Status;
@@ -187,11 +189,15 @@ fn summary(bytes: &[u8]) -> String {
     match bytes.first() {
         None => "<empty>".into(),
         Some(b'{') => format!("{}{dots}", String::from_utf8_lossy(start)),
-        Some(_) => {
-            let digits: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{digits}{dots}")
-        }
+        Some(_) => format!("{}{dots}", hexadecimal(start)),
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("text can always be added to");
+        text
+    })
 }
 
 #[cfg(test)]

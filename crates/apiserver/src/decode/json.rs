@@ -3,6 +3,8 @@
 
 mod text;
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::Parsed;
@@ -160,7 +162,7 @@ impl Parser<'_> {
         let mut path = String::new();
         for segment in &self.path {
             match *segment {
-                Segment::Index(index) => path.push_str(&format!("[{index}]")),
+                Segment::Index(index) => write!(path, "[{index}]").expect("text can always be added to"),
                 Segment::Key(start, end) => {
                     let dot = if path.is_empty() { "" } else { "." };
                     path.push_str(dot);
@@ -208,7 +210,9 @@ mod tests {
             (b"[[[[[", "invalid character '[' exceeded max depth"),
             (b"\x80", r"invalid character '\u0080' looking for beginning of value"),
         ];
-        cases.into_iter().for_each(|(text, expected)| assert_eq!(refusal(text), expected));
+        for (text, expected) in cases {
+            assert_eq!(refusal(text), expected);
+        }
     }
 
     #[test]
@@ -229,7 +233,9 @@ mod tests {
             (b"01", "invalid character '1' after top-level value"),
             (b"1e", "unexpected end of JSON input"),
         ];
-        cases.into_iter().for_each(|(text, expected)| assert_eq!(refusal(text), expected));
+        for (text, expected) in cases {
+            assert_eq!(refusal(text), expected);
+        }
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl Decoder {
             match structure.member(number) {
                 Some(Member::Field(at)) => self.field(datum, structure, at, fields)?,
                 Some(Member::Embedded(id)) => {
-                    self.message(datum.bytes(structs().get(id).short_name())?, id, fields)?
+                    self.message(datum.bytes(structs().get(id).short_name())?, id, fields)?;
                 }
                 None => {}
             }

@@ -249,11 +249,11 @@ mod tests {
             read("a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}"),
             json!({"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1, "e": 2}})
         );
-        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-        for level in 1..9 {
-            let inner = vec![format!("*a{}", level - 1); 10].join(", ");
-            bomb.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
-        }
+        let level = |level: usize| {
+            format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(", "))
+        };
+        let bomb =
+            "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned() + &(1..9).map(level).collect::<String>();
         assert!(parse(bomb.as_bytes(), 64).unwrap_err().starts_with("yaml: "));
         assert!(parse("[".repeat(100_000).as_bytes(), 64).is_err());
         assert!(parse("- ".repeat(100_000).as_bytes(), 64).is_err());
