@@ -40,6 +40,8 @@ pub enum FieldValidation {
 pub struct Limits {
     /// How many objects and lists may be inside one another. Whoever walks a value later walks as deep.
     pub depth: usize,
+    /// How many values there may be in all: each takes many times the memory of the bytes that can stand for it.
+    pub values: usize,
 }
 
 /// The kind that the path of the request is about.
@@ -66,7 +68,7 @@ pub struct Decoded {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 256 }
+        Self { depth: 256, values: 250_000 }
     }
 }
 
@@ -135,9 +137,9 @@ pub fn parse(bytes: &[u8], media: Media, expected: Expected, limits: Limits) -> 
         ))
     };
     let mut parsed = match media {
-        Media::Json => json::parse(bytes, limits.depth)
+        Media::Json => json::parse(bytes, limits)
             .map_err(|error| unrecognized(format!("couldn't get version/kind; json parse error: {error}")))?,
-        Media::Yaml => yaml::parse(bytes, limits.depth).map_err(unrecognized)?,
+        Media::Yaml => yaml::parse(bytes, limits).map_err(unrecognized)?,
         Media::Protobuf => return from_protobuf(bytes, expected, limits, &unrecognized),
     };
     name(&mut parsed.object, expected, bytes).map_err(unrecognized)?;
@@ -157,7 +159,7 @@ fn from_protobuf(
         kind: or(&envelope.kind, expected.kind),
     };
     identity.check_kind(expected)?;
-    let object = protobuf::object(&envelope, &identity.api_version, &identity.kind, limits.depth)
+    let object = protobuf::object(&envelope, &identity.api_version, &identity.kind, limits)
         .map_err(|error| identity.refused(expected, &error.to_string()))?;
     Ok(Parsed { object, duplicates: vec![] })
 }
