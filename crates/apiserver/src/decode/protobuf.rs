@@ -41,7 +41,9 @@ pub(super) enum Malformed {
     Depth,
     #[error("proto: exceeded max number of values")]
     Values,
-    #[error("no kind \"{kind}\" is registered for version \"{api_version}\"")]
+    #[error(
+        "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+    )]
     Unknown { api_version: String, kind: String },
     #[error("{0}")]
     Json(#[from] json::Malformed),
