@@ -145,11 +145,21 @@ pub fn parse(bytes: &[u8], media: Media, expected: Expected, limits: Limits) -> 
     read(bytes, media, expected, limits).map_err(|unreadable| unreadable.refused(expected, bytes))
 }
 
+/// Reads JSON of any shape, such as a patch. What is malformed is told in the words of Go's reader.
+pub fn json(bytes: &[u8], limits: Limits) -> Result<Parsed, String> {
+    json::parse(bytes, limits).map_err(|error| error.to_string())
+}
+
+/// The same for YAML.
+pub fn yaml(bytes: &[u8], limits: Limits) -> Result<Parsed, String> {
+    yaml::parse(bytes, limits)
+}
+
 fn read(bytes: &[u8], media: Media, expected: Expected, limits: Limits) -> Result<Parsed, Unreadable> {
     let mut parsed = match media {
-        Media::Json => json::parse(bytes, limits)
+        Media::Json => json(bytes, limits)
             .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?,
-        Media::Yaml => yaml::parse(bytes, limits)?,
+        Media::Yaml => yaml(bytes, limits)?,
         Media::Protobuf => return from_protobuf(bytes, expected, limits),
     };
     name(&mut parsed.object, expected, bytes)?;

@@ -136,3 +136,38 @@ fn options_of_a_delete_may_be_of_any_version_and_hold_what_nobody_knows() {
     assert_eq!(options(b"null", Media::Json), json!({"kind": "DeleteOptions", "apiVersion": "v1"}));
     assert_eq!(options(b"k8s\0\x12\x02\x08\x05", Media::Protobuf)["gracePeriodSeconds"], json!(5));
 }
+
+/// Recorded from a create of an object of a definition, which must say itself what it is.
+#[test]
+fn objects_of_definitions_are_refused_in_the_words_of_the_real_server() {
+    let cases = [
+        (
+            r#"{"metadata":{"name":"x"}}"#,
+            r#"the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{"metadata":{"name":"x"}}' ({"metadata":{"name":"x"}})"#,
+        ),
+        (
+            "null",
+            "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in 'null' (6e756c6c)",
+        ),
+        (
+            r#"{"kind":"Widget"}"#,
+            "the API version in the data () does not match the expected API version (example.com/v1)",
+        ),
+        (
+            r#"{"apiVersion":"v1","kind":"Pod"}"#,
+            "the API version in the data (v1) does not match the expected API version (example.com/v1)",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":5}}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":5}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number into Go value of type v1.ObjectMeta",
+        ),
+    ];
+    for (body, message) in cases {
+        let refusal = decoded(body.as_bytes(), Media::Json, WIDGET).unwrap_err();
+        assert_eq!((refusal.code, refusal.message.as_str()), (400, message), "{body}");
+    }
+}
