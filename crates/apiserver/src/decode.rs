@@ -13,7 +13,7 @@ mod yaml;
 use serde_json::{Number, Value};
 
 use crate::status::Status;
-use identity::{Identity, name};
+use identity::{Identity, Unreadable, name};
 pub use problem::Problem;
 
 /// The form of a body.
@@ -38,6 +38,8 @@ pub enum FieldValidation {
 pub struct Limits {
     /// How many objects and lists may be inside one another. Whoever walks a value later walks as deep.
     pub depth: usize,
+    /// How many values there may be in all: each takes many times the memory of the bytes that can stand for it.
+    pub values: usize,
 }
 
 /// The kind that the path of the request is about.
@@ -64,7 +66,7 @@ pub struct Decoded {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 256 }
+        Self { depth: 256, values: 250_000 }
     }
 }
 
@@ -137,41 +139,58 @@ impl Expected<'_> {
     }
 }
 
+/// Reads the options in the body of a delete. Fields that they should not have are passed over, and refusals say no more
+/// than what is wrong.
+pub fn delete_options(bytes: &[u8], media: Media, limits: Limits) -> Result<Value, Status> {
+    let expected = Expected { api_version: "v1", kind: "DeleteOptions" };
+    let Parsed { mut object, .. } =
+        read(bytes, media, expected, limits).map_err(|unreadable| Status::bad_request(unreadable.why))?;
+    let identity = Identity::of(&object);
+    if identity.kind != expected.kind {
+        return Err(Status::bad_request(identity.unregistered()));
+    }
+    typed::normalise(&mut object, &identity.api_version, &identity.kind)
+        .map_err(|failure| Status::bad_request(failure.to_string()))?;
+    Ok(object)
+}
+
 /// Reads a body without looking further than its version and kind, which it gets where it names none.
 pub fn parse(bytes: &[u8], media: Media, expected: Expected, limits: Limits) -> Result<Parsed, Status> {
-    let unrecognized = |message: String| {
-        let summary = summary(bytes);
-        let kind = expected.kind;
-        Status::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {message} ({summary})"
-        ))
-    };
+    read(bytes, media, expected, limits).map_err(|unreadable| unreadable.refused(expected, bytes))
+}
+
+/// Reads JSON of any shape, such as a patch. What is malformed is told in the words of Go's reader.
+pub fn json(bytes: &[u8], limits: Limits) -> Result<Parsed, String> {
+    json::parse(bytes, limits).map_err(|error| error.to_string())
+}
+
+/// The same for YAML.
+pub fn yaml(bytes: &[u8], limits: Limits) -> Result<Parsed, String> {
+    yaml::parse(bytes, limits)
+}
+
+fn read(bytes: &[u8], media: Media, expected: Expected, limits: Limits) -> Result<Parsed, Unreadable> {
     let mut parsed = match media {
-        Media::Json => json::parse(bytes, limits.depth)
-            .map_err(|error| unrecognized(format!("couldn't get version/kind; json parse error: {error}")))?,
-        Media::Yaml => yaml::parse(bytes, limits.depth).map_err(unrecognized)?,
-        Media::Protobuf => return from_protobuf(bytes, expected, limits, &unrecognized),
+        Media::Json => json(bytes, limits)
+            .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?,
+        Media::Yaml => yaml(bytes, limits)?,
+        Media::Protobuf => return from_protobuf(bytes, expected, limits),
     };
-    name(&mut parsed.object, expected, bytes).map_err(unrecognized)?;
+    name(&mut parsed.object, expected, bytes)?;
     Ok(parsed)
 }
 
-fn from_protobuf(
-    bytes: &[u8],
-    expected: Expected,
-    limits: Limits,
-    unrecognized: &dyn Fn(String) -> Status,
-) -> Result<Parsed, Status> {
-    let envelope = protobuf::envelope(bytes).map_err(|error| unrecognized(error.to_string()))?;
+fn from_protobuf(bytes: &[u8], expected: Expected, limits: Limits) -> Result<Parsed, Unreadable> {
+    let envelope = protobuf::envelope(bytes).map_err(|error| error.to_string())?;
     let or = |own: &str, other: &str| if own.is_empty() { other.to_owned() } else { own.to_owned() };
     let identity = Identity {
         api_version: or(&envelope.api_version, expected.api_version),
         kind: or(&envelope.kind, expected.kind),
     };
-    identity.check_kind(expected)?;
-    let object = protobuf::object(&envelope, &identity.api_version, &identity.kind, limits.depth)
-        .map_err(|error| identity.refused(expected, &error.to_string()))?;
-    Ok(Parsed { object, duplicates: vec![] })
+    match protobuf::object(&envelope, &identity.api_version, &identity.kind, limits) {
+        Ok(object) => Ok(Parsed { object, duplicates: vec![] }),
+        Err(error) => Err(Unreadable { why: error.to_string(), identity: Some(identity) }),
+    }
 }
 
 /// Floats that Go writes without a point come back from the store as whole numbers.
@@ -192,20 +211,6 @@ fn whole_numbers(value: &mut Value) {
 fn whole(float: f64) -> Option<Number> {
     let text = (float.fract() == 0.0 && float.abs() < 1e21).then(|| format!("{float:.0}"))?;
     text.parse::<i64>().ok().map(Number::from)
-}
-
-/// The start of a body that could not be made sense of.
-fn summary(bytes: &[u8]) -> String {
-    let start = &bytes[..bytes.len().min(30)];
-    let dots = if bytes.len() > start.len() { " ..." } else { "" };
-    match bytes.first() {
-        None => "<empty>".into(),
-        Some(b'{') => format!("{}{dots}", String::from_utf8_lossy(start)),
-        Some(_) => {
-            let digits: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{digits}{dots}")
-        }
-    }
 }
 
 #[cfg(test)]

@@ -92,7 +92,9 @@ fn write(selection: &Selection, published: &Map<String, Value>) -> Result<()> {
     let mut taken = BTreeMap::new();
     roots.iter().try_for_each(|root| take(root, published, &mut taken))?;
     if !descriptions {
-        taken.values_mut().for_each(|definition| *definition = undescribed(definition));
+        for definition in taken.values_mut() {
+            *definition = undescribed(definition);
+        }
     }
     let text = serde_json::to_string_pretty(&taken).context("writing the definitions as JSON")? + "\n";
     fs::write(workspace::root().join(target), text).with_context(|| format!("writing {target}"))?;

@@ -56,7 +56,9 @@ pub(super) fn write() -> Result<()> {
     for (name, definition) in definitions::served()? {
         if let Some(kinds) = definition["x-kubernetes-group-version-kind"].as_array() {
             let structure = go_name(&name)?;
-            kinds.iter().for_each(|kind| facts.kind(kind, &structure));
+            for kind in kinds {
+                facts.kind(kind, &structure);
+            }
             facts.take(&structure)?;
         }
     }
@@ -106,7 +108,7 @@ fn package(name: &str) -> Result<Package> {
 fn is_source(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let generated = name.starts_with("zz_generated") || name.starts_with("generated");
-    name.ends_with(".go") && !name.ends_with("_test.go") && !generated
+    path.extension().is_some_and(|extension| extension == "go") && !name.ends_with("_test.go") && !generated
 }
 
 fn file(path: &Path) -> Result<File> {

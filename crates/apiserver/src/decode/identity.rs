@@ -1,5 +1,7 @@
 //! The version and kind of an object, and whether they are those that the path of the request is about.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::{Expected, typed};
@@ -25,13 +27,17 @@ impl Identity {
         ))
     }
 
+    pub(super) fn unregistered(&self) -> String {
+        let (kind, version) = (&self.kind, &self.api_version);
+        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+        format!("no kind \"{kind}\" is registered for version \"{version}\" {scheme}")
+    }
+
     /// Kubernetes would convert between versions of one kind; all that it cannot convert is refused.
     pub(super) fn check_kind(&self, expected: Expected) -> Result<(), Status> {
         let Self { api_version, kind } = self;
         if !typed::known(api_version, kind) {
-            let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
-            let why = format!("no kind \"{kind}\" is registered for version \"{api_version}\" {scheme}");
-            return Err(self.refused(expected, &why));
+            return Err(self.refused(expected, &self.unregistered()));
         }
         if kind != expected.kind {
             let version = api_version.rsplit('/').next().unwrap_or_default();
@@ -54,6 +60,50 @@ impl Identity {
             self.api_version, expected.api_version
         )))
     }
+}
+
+/// Why a body is no object, and what it says that it is, if it got that far.
+pub(super) struct Unreadable {
+    pub why: String,
+    pub identity: Option<Identity>,
+}
+
+impl Unreadable {
+    pub(super) fn refused(&self, expected: Expected, body: &[u8]) -> Status {
+        let Self { why, identity } = self;
+        match identity {
+            Some(identity) => identity.refused(expected, why),
+            None => Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {}): {why} ({})",
+                expected.kind,
+                summary(body)
+            )),
+        }
+    }
+}
+
+impl From<String> for Unreadable {
+    fn from(why: String) -> Self {
+        Self { why, identity: None }
+    }
+}
+
+/// The start of a body that could not be made sense of.
+fn summary(bytes: &[u8]) -> String {
+    let start = &bytes[..bytes.len().min(30)];
+    let dots = if bytes.len() > start.len() { " ..." } else { "" };
+    match bytes.first() {
+        None => "<empty>".into(),
+        Some(b'{') => format!("{}{dots}", String::from_utf8_lossy(start)),
+        Some(_) => format!("{}{dots}", hexadecimal(start)),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("text can always be added to");
+        text
+    })
 }
 
 /// Gives an object of a kind of Kubernetes itself the version and kind that it does not name; others must name their kind.

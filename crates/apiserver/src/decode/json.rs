@@ -3,10 +3,12 @@
 
 mod text;
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
-use super::Parsed;
 use super::problem::{Paths, Problem};
+use super::{Limits, Parsed};
 
 /// What is wrong with a text, in the words of Go's reader.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,8 +19,8 @@ pub(super) enum Malformed {
     Unexpected { byte: u8, where_: &'static str },
 }
 
-pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Parsed, Malformed> {
-    let mut parser = Parser { bytes, at: 0, depth, path: vec![], duplicates: Paths::default() };
+pub(super) fn parse(bytes: &[u8], limits: Limits) -> Result<Parsed, Malformed> {
+    let mut parser = Parser { bytes, at: 0, left: limits, path: vec![], duplicates: Paths::default() };
     let object = parser.value()?;
     match parser.peek() {
         Err(Malformed::Truncated) => {
@@ -31,8 +33,8 @@ pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Parsed, Malformed> {
 struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// How many more objects and lists may open inside the current one.
-    depth: usize,
+    /// How many more objects and lists may open inside the current one, and how many more values there may be.
+    left: Limits,
     /// Where the parser is, so that a field that comes twice can be named. Costs nothing until one does.
     path: Vec<Segment>,
     duplicates: Paths,
@@ -47,7 +49,12 @@ enum Segment {
 
 impl Parser<'_> {
     fn value(&mut self) -> Result<Value, Malformed> {
-        match self.peek()? {
+        let next = self.peek()?;
+        if self.left.values == 0 {
+            return Err(self.unexpected("exceeded max number of values"));
+        }
+        self.left.values -= 1;
+        match next {
             b'{' => self.nested(Self::object),
             b'[' => self.nested(Self::array),
             b'"' => Ok(Value::String(self.string()?)),
@@ -60,13 +67,13 @@ impl Parser<'_> {
     }
 
     fn nested(&mut self, inside: fn(&mut Self) -> Result<Value, Malformed>) -> Result<Value, Malformed> {
-        if self.depth == 0 {
+        if self.left.depth == 0 {
             return Err(self.unexpected("exceeded max depth"));
         }
-        self.depth -= 1;
+        self.left.depth -= 1;
         self.at += 1;
         let value = inside(self)?;
-        self.depth += 1;
+        self.left.depth += 1;
         Ok(value)
     }
 
@@ -160,7 +167,7 @@ impl Parser<'_> {
         let mut path = String::new();
         for segment in &self.path {
             match *segment {
-                Segment::Index(index) => path.push_str(&format!("[{index}]")),
+                Segment::Index(index) => write!(path, "[{index}]").expect("text can always be added to"),
                 Segment::Key(start, end) => {
                     let dot = if path.is_empty() { "" } else { "." };
                     path.push_str(dot);
@@ -178,13 +185,18 @@ mod tests {
 
     use super::*;
 
+    fn limits(depth: usize) -> Limits {
+        Limits { depth, values: 20 }
+    }
+
     fn refusal(text: &[u8]) -> String {
-        parse(text, 4).unwrap_err().to_string()
+        parse(text, limits(4)).unwrap_err().to_string()
     }
 
     #[test]
     fn the_last_of_several_fields_counts_and_the_path_is_reported() {
-        let parsed = parse(br#"{"a": {"b": [{"c": 1, "\u0063": 2}]}, "d": 1, "d": 1, "d": 2}"#, 9).unwrap();
+        let parsed =
+            parse(br#"{"a": {"b": [{"c": 1, "\u0063": 2}]}, "d": 1, "d": 1, "d": 2}"#, limits(9)).unwrap();
         assert_eq!(parsed.object, json!({"a": {"b": [{"c": 2}]}, "d": 2}));
         let paths = ["a.b[0].c", "d"].map(|path| Problem::Duplicate(path.into()));
         assert_eq!(parsed.duplicates, paths);
@@ -208,12 +220,25 @@ mod tests {
             (b"[[[[[", "invalid character '[' exceeded max depth"),
             (b"\x80", r"invalid character '\u0080' looking for beginning of value"),
         ];
-        cases.into_iter().for_each(|(text, expected)| assert_eq!(refusal(text), expected));
+        for (text, expected) in cases {
+            assert_eq!(refusal(text), expected);
+        }
+    }
+
+    #[test]
+    fn the_number_of_values_is_limited() {
+        let list = format!("[{}0]", "0, ".repeat(18));
+        assert!(parse(list.as_bytes(), limits(9)).is_ok());
+        assert_eq!(
+            refusal(format!("[{list}]").as_bytes()),
+            "invalid character '0' exceeded max number of values"
+        );
     }
 
     #[test]
     fn numbers_keep_their_kind() {
-        let parsed = parse(b"[1, -0, 9223372036854775807, 1.5, 2.0, 1e2, 18446744073709551616]", 9).unwrap();
+        let parsed =
+            parse(b"[1, -0, 9223372036854775807, 1.5, 2.0, 1e2, 18446744073709551616]", limits(9)).unwrap();
         assert_eq!(
             parsed.object.to_string(),
             "[1,0,9223372036854775807,1.5,2.0,100.0,1.8446744073709552e+19]"
@@ -229,12 +254,14 @@ mod tests {
             (b"01", "invalid character '1' after top-level value"),
             (b"1e", "unexpected end of JSON input"),
         ];
-        cases.into_iter().for_each(|(text, expected)| assert_eq!(refusal(text), expected));
+        for (text, expected) in cases {
+            assert_eq!(refusal(text), expected);
+        }
     }
 
     #[test]
     fn text_that_is_no_unicode_is_mended() {
-        let parsed = parse(b"[\"a\xffb\", \"\\ud800x\", \"\\ud83d\\ude00\"]", 9).unwrap();
+        let parsed = parse(b"[\"a\xffb\", \"\\ud800x\", \"\\ud83d\\ude00\"]", limits(9)).unwrap();
         assert_eq!(parsed.object, json!(["a\u{fffd}b", "\u{fffd}x", "\u{1f600}"]));
     }
 }

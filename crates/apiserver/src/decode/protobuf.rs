@@ -1,19 +1,20 @@
 //! Reads objects in Kubernetes' protobuf into the JSON of the same objects. The wire carries numbers only; names and types
 //! come from the structs. What Go would leave out of the JSON is still in it here: `typed` takes that out.
 
+mod envelope;
+mod parts;
 mod wire;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value};
 
-use super::json;
 use super::structs::{Member, Own, Struct, StructId, Type, Width, structs};
 use super::typed::time;
+use super::{Limits, json};
+pub(super) use envelope::{Envelope, envelope};
+use parts::{integer, moment, read};
 use wire::{Datum, Reader};
-
-/// What every such body begins with.
-const PREFIX: &[u8] = b"k8s\0";
 
 /// What is wrong with a body.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,54 +39,14 @@ pub(super) enum Malformed {
     WrongWire { field: &'static str, wire: u8 },
     #[error("proto: exceeded max depth")]
     Depth,
-    #[error("no kind \"{kind}\" is registered for version \"{api_version}\"")]
+    #[error("proto: exceeded max number of values")]
+    Values,
+    #[error(
+        "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+    )]
     Unknown { api_version: String, kind: String },
     #[error("{0}")]
     Json(#[from] json::Malformed),
-}
-
-/// The message around every object: its kind, and its own message as bytes.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Envelope<'a> {
-    pub api_version: String,
-    pub kind: String,
-    raw: &'a [u8],
-}
-
-pub(super) fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, Malformed> {
-    if bytes.is_empty() {
-        return Err(Malformed::Empty);
-    }
-    let message = bytes.strip_prefix(PREFIX).ok_or(Malformed::Prefix)?;
-    if message.is_empty() {
-        return Err(Malformed::EmptyBody);
-    }
-    let mut envelope = Envelope::default();
-    let mut reader = Reader::new(message, "Unknown");
-    while let Some((number, datum)) = reader.next()? {
-        match number {
-            1 => type_meta(datum.bytes("TypeMeta")?, &mut envelope)?,
-            2 => envelope.raw = datum.bytes("Raw")?,
-            // How the object is encoded, which nobody sets.
-            3 | 4 => {
-                datum.bytes("ContentType")?;
-            }
-            _ => {}
-        }
-    }
-    Ok(envelope)
-}
-
-fn type_meta<'a>(message: &'a [u8], envelope: &mut Envelope<'a>) -> Result<(), Malformed> {
-    let mut reader = Reader::new(message, "TypeMeta");
-    while let Some((number, datum)) = reader.next()? {
-        match number {
-            1 => envelope.api_version = datum.text("APIVersion")?,
-            2 => envelope.kind = datum.text("Kind")?,
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// The object in an envelope. Its kind is an argument since an envelope may leave it to the request.
@@ -93,13 +54,13 @@ pub(super) fn object(
     envelope: &Envelope,
     api_version: &str,
     kind: &str,
-    depth: usize,
+    limits: Limits,
 ) -> Result<Value, Malformed> {
     let id = structs()
         .of_kind(api_version, kind)
         .ok_or_else(|| Malformed::Unknown { api_version: api_version.into(), kind: kind.into() })?;
     let mut fields = Map::new();
-    Decoder { depth }.message(envelope.raw, id, &mut fields)?;
+    Decoder { left: limits }.message(envelope.raw, id, &mut fields)?;
     for (name, value) in [("apiVersion", api_version), ("kind", kind)] {
         fields.insert(name.into(), value.into());
     }
@@ -107,8 +68,8 @@ pub(super) fn object(
 }
 
 struct Decoder {
-    /// How many more messages may open inside the current one.
-    depth: usize,
+    /// How many more messages may open inside the current one, and how many more values there may be.
+    left: Limits,
 }
 
 impl Decoder {
@@ -119,19 +80,19 @@ impl Decoder {
         id: StructId,
         fields: &mut Map<String, Value>,
     ) -> Result<(), Malformed> {
-        self.depth = self.depth.checked_sub(1).ok_or(Malformed::Depth)?;
+        self.left.depth = self.left.depth.checked_sub(1).ok_or(Malformed::Depth)?;
         let structure = structs().get(id);
         let mut reader = Reader::new(bytes, structure.short_name());
         while let Some((number, datum)) = reader.next()? {
             match structure.member(number) {
                 Some(Member::Field(at)) => self.field(datum, structure, at, fields)?,
                 Some(Member::Embedded(id)) => {
-                    self.message(datum.bytes(structs().get(id).short_name())?, id, fields)?
+                    self.message(datum.bytes(structs().get(id).short_name())?, id, fields)?;
                 }
                 None => {}
             }
         }
-        self.depth += 1;
+        self.left.depth += 1;
         Ok(())
     }
 
@@ -158,6 +119,7 @@ impl Decoder {
         name: &'static str,
         slot: &mut Value,
     ) -> Result<(), Malformed> {
+        self.left.values = self.left.values.checked_sub(1).ok_or(Malformed::Values)?;
         while let Type::Pointer(inner) = kind {
             kind = inner;
         }
@@ -274,7 +236,7 @@ impl Decoder {
 
     /// JSON inside protobuf.
     fn raw(&self, bytes: &[u8]) -> Result<Value, Malformed> {
-        if bytes.is_empty() { Ok(Value::Null) } else { Ok(json::parse(bytes, self.depth)?.object) }
+        if bytes.is_empty() { Ok(Value::Null) } else { Ok(json::parse(bytes, self.left)?.object) }
     }
 
     fn schema(&mut self, bytes: &[u8], own: Own, slot: &mut Value) -> Result<(), Malformed> {
@@ -304,61 +266,6 @@ fn scalar_in(datum: Datum, kind: &Type, name: &'static str, slot: &mut Value) ->
         _ => datum.text(name)?.into(),
     };
     Ok(())
-}
-
-/// The last datum of each of the first numbers of a small message.
-struct Parts<'a>([Option<Datum<'a>>; 4]);
-
-fn read<'a>(bytes: &'a [u8], name: &'static str) -> Result<Parts<'a>, Malformed> {
-    let mut parts = Parts([const { None }; 4]);
-    let mut reader = Reader::new(bytes, name);
-    while let Some((number, datum)) = reader.next()? {
-        if let Some(part) = usize::try_from(number).ok().and_then(|number| parts.0.get_mut(number)) {
-            *part = Some(datum);
-        }
-    }
-    Ok(parts)
-}
-
-impl<'a> Parts<'a> {
-    fn integer(&self, number: usize) -> u64 {
-        self.0[number].as_ref().and_then(|datum| datum.integer("").ok()).unwrap_or_default()
-    }
-
-    fn bytes(&self, number: usize) -> &'a [u8] {
-        self.0[number].as_ref().and_then(|datum| datum.bytes("").ok()).unwrap_or_default()
-    }
-
-    fn text(&self, number: usize, name: &'static str) -> Result<String, Malformed> {
-        self.0[number].as_ref().map_or(Ok(String::new()), |datum| datum.text(name))
-    }
-}
-
-/// An empty message is no time.
-fn moment(bytes: &[u8], precision: time::Precision) -> Result<Value, Malformed> {
-    if bytes.is_empty() {
-        return Ok(Value::Null);
-    }
-    let parts = read(bytes, "Timestamp")?;
-    let nanos = match precision {
-        time::Precision::Seconds => 0,
-        time::Precision::Micros => i64::from(low_half(parts.integer(2)).cast_signed()),
-    };
-    let text = time::written(parts.integer(1).cast_signed(), nanos, precision);
-    Ok(text.map_or(Value::Null, Value::String))
-}
-
-fn integer(bits: u64, width: Width) -> Value {
-    match width {
-        Width::Int32 => low_half(bits).cast_signed().into(),
-        Width::Int64 => bits.cast_signed().into(),
-        Width::Uint32 => low_half(bits).into(),
-    }
-}
-
-fn low_half(bits: u64) -> u32 {
-    let [a, b, c, d, ..] = bits.to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
 }
 
 fn object_in(slot: &mut Value) -> &mut Map<String, Value> {

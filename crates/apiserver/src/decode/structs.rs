@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 pub(super) struct Structs {
     /// By apiVersion and kind.
     kinds: HashMap<(&'static str, &'static str), StructId>,
-    structs: Vec<Struct>,
+    all: Vec<Struct>,
     /// The struct of a JSON schema, which three types that hold one refer to.
     schema: StructId,
     /// The struct of the metadata of every object.
@@ -115,7 +115,7 @@ impl Structs {
     }
 
     pub(super) fn get(&self, id: StructId) -> &Struct {
-        &self.structs[usize::from(id.0)]
+        &self.all[usize::from(id.0)]
     }
 
     pub(super) fn schema(&self) -> StructId {

@@ -145,6 +145,19 @@ fn an_object_that_is_too_deep_is_refused_in_every_form() {
 }
 
 #[test]
+fn an_object_of_too_many_values_is_refused_in_every_form() {
+    let limits = Limits { values: 100, ..Limits::default() };
+    let many = format!(r#"{{"data": [{}0]}}"#, "0, ".repeat(100));
+    for media in [Media::Json, Media::Yaml] {
+        assert!(parse(many.as_bytes(), media, CONFIG_MAP, limits).is_err());
+    }
+    let finalizers = field(14, b"x").repeat(100);
+    let body = [b"k8s\0".to_vec(), field(2, &field(1, &finalizers))].concat();
+    let refusal = parse(&body, Media::Protobuf, CONFIG_MAP, limits).unwrap_err();
+    assert!(refusal.message.ends_with("exceeded max number of values"), "{}", refusal.message);
+}
+
+#[test]
 fn an_object_that_is_as_deep_as_allowed_is_walked() {
     let depth = Limits::default().depth - 8;
     let schema = format!("{}{}", r#"{"not":"#.repeat(depth), "{}") + &"}".repeat(depth);
@@ -228,7 +241,7 @@ proptest! {
 
     #[test]
     fn json_that_we_write_is_read_as_it_was(object in any_json()) {
-        let parsed = json::parse(object.to_string().as_bytes(), 64).unwrap();
+        let parsed = json::parse(object.to_string().as_bytes(), Limits::default()).unwrap();
         prop_assert_eq!(parsed, Parsed { object, duplicates: vec![] });
     }
 

@@ -68,7 +68,10 @@ impl Walk {
             Type::Slice(items) => self.slice(value, items, kind, at),
             Type::Map(entries) => self.map(value, &entries.1, kind, at),
             Type::Own(own) => self.own(value, *own, at),
-            scalar => self.scalar(value, scalar, kind, at),
+            scalar => {
+                self.scalar(value, scalar, kind, at);
+                Ok(())
+            }
         }
     }
 
@@ -77,7 +80,10 @@ impl Walk {
         match kind {
             Type::Slice(items) => self.slice(value, items, name, at),
             Type::Map(entries) => self.map(value, &entries.1, name, at),
-            scalar => self.scalar(value, scalar, name, at),
+            scalar => {
+                self.scalar(value, scalar, name, at);
+                Ok(())
+            }
         }
     }
 
@@ -166,20 +172,10 @@ impl Walk {
             Own::Raw(_) => Ok(()),
             Own::Quantity => scalar::quantity(value),
             Own::IntOrString => scalar::int_or_string(value, at),
-            Own::Time => self.time(value, time::Precision::Seconds, at),
-            Own::MicroTime => self.time(value, time::Precision::Micros, at),
+            Own::Time => scalar::time(value, time::Precision::Seconds, at),
+            Own::MicroTime => scalar::time(value, time::Precision::Micros, at),
             Own::SchemaOrArray | Own::SchemaOrBool | Own::SchemaOrStrings => self.schema(value, own, at),
         }
-    }
-
-    fn time(&mut self, value: &mut Value, precision: time::Precision, at: &Path) -> Walked {
-        let canonical = match value {
-            Value::Null => None,
-            Value::String(text) => time::canonical(text, precision).map_err(Failure::new)?,
-            other => return Err(at.mismatch(kind_of(other), &"string")),
-        };
-        *value = canonical.map_or(Value::Null, Value::String);
-        Ok(())
     }
 
     /// A JSON schema, or what may stand in its place.
@@ -209,7 +205,7 @@ impl Walk {
     }
 
     fn mismatch(&mut self, value: &Value, kind: &Type, at: &Path) {
-        self.failure.get_or_insert_with(|| at.mismatch(kind_of(value), kind));
+        self.fail(|| at.mismatch(kind_of(value), kind));
     }
 }
 

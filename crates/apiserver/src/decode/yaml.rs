@@ -11,18 +11,16 @@ use serde_json::{Map, Number, Value};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Options, Spanned};
 
-use super::Parsed;
 use super::problem::Problem;
+use super::{Limits, Parsed};
 use crate::field::Quoted;
 
-/// How many nodes a text may hold, those that aliases repeat included. A request is at most some megabytes.
-const MOST_NODES: usize = 1_000_000;
 /// The reader of YAML takes much of the stack for each level.
 const MOST_DEPTH: usize = 64;
 const MOST_DUPLICATES: usize = 100;
 
 /// Only the first document counts, and one that is empty is nothing.
-pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Parsed, String> {
+pub(super) fn parse(bytes: &[u8], limits: Limits) -> Result<Parsed, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
     let duplicates = RefCell::default();
     let read =
@@ -31,7 +29,7 @@ pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Parsed, String> {
     let object = if is_blank(document) {
         Value::Null
     } else {
-        serde_saphyr::with_deserializer_from_str_with_options(document, options(depth), read)
+        serde_saphyr::with_deserializer_from_str_with_options(document, options(limits), read)
             .map_err(|error| described(&error))?
     };
     let lines = duplicates.into_inner();
@@ -39,15 +37,15 @@ pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Parsed, String> {
     Ok(Parsed { object, duplicates })
 }
 
-fn options(depth: usize) -> Options {
-    let depth = depth.min(MOST_DEPTH);
+fn options(limits: Limits) -> Options {
+    let depth = limits.depth.min(MOST_DEPTH);
     let budget = serde_saphyr::budget! {
         max_depth: depth,
         flow_nesting_limit: depth,
-        max_nodes: MOST_NODES,
-        max_events: 4 * MOST_NODES,
+        max_nodes: limits.values,
+        max_events: limits.values.saturating_mul(4),
     };
-    let alias_limits = serde_saphyr::alias_limits! { max_total_replayed_events: MOST_NODES };
+    let alias_limits = serde_saphyr::alias_limits! { max_total_replayed_events: limits.values };
     serde_saphyr::options! {
         budget: budget,
         alias_limits: alias_limits,
@@ -192,7 +190,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Value {
-        parse(text.as_bytes(), 64).unwrap().object
+        parse(text.as_bytes(), Limits::default()).unwrap().object
     }
 
     /// Recorded from `sigs.k8s.io/yaml`, which the real server reads YAML with.
@@ -237,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_key_that_comes_twice_is_reported_with_its_line() {
-        let parsed = parse(b"a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", 64).unwrap();
+        let parsed = parse(b"a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", Limits::default()).unwrap();
         assert_eq!(parsed.object, json!({"a": 3, "b": {"c": 2}}));
         let lines = ["line 4: key \"c\" already set in map", "line 5: key \"a\" already set in map"];
         assert_eq!(parsed.duplicates, [Problem::Keys(lines.map(str::to_owned).to_vec())]);
@@ -249,13 +247,13 @@ mod tests {
             read("a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}"),
             json!({"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1, "e": 2}})
         );
-        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-        for level in 1..9 {
-            let inner = vec![format!("*a{}", level - 1); 10].join(", ");
-            bomb.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
-        }
-        assert!(parse(bomb.as_bytes(), 64).unwrap_err().starts_with("yaml: "));
-        assert!(parse("[".repeat(100_000).as_bytes(), 64).is_err());
-        assert!(parse("- ".repeat(100_000).as_bytes(), 64).is_err());
+        let level = |level: usize| {
+            format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(", "))
+        };
+        let bomb =
+            "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned() + &(1..9).map(level).collect::<String>();
+        assert!(parse(bomb.as_bytes(), Limits::default()).unwrap_err().starts_with("yaml: "));
+        assert!(parse("[".repeat(100_000).as_bytes(), Limits::default()).is_err());
+        assert!(parse("- ".repeat(100_000).as_bytes(), Limits::default()).is_err());
     }
 }

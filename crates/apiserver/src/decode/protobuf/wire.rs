@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         if self.rest.is_empty() {
             return Ok(None);
         }
-        self.datum(if is_float { 1 } else { 0 }).map(Some)
+        self.datum(u8::from(is_float)).map(Some)
     }
 
     fn tag(&mut self) -> Result<(u32, u8), Malformed> {

@@ -49,7 +49,7 @@ pub(super) fn read() -> Structs {
     });
     Structs {
         kinds: kinds.collect(),
-        structs: facts.structs.keys().map(|name| reader.structure(name)).collect(),
+        all: facts.structs.keys().map(|name| reader.structure(name)).collect(),
         schema: reader.id("apiextensions/v1.JSONSchemaProps"),
         metadata: reader.id("meta/v1.ObjectMeta"),
     }
@@ -120,7 +120,7 @@ impl Reader<'_> {
             "uint32" => Type::Int(Width::Uint32),
             "float64" => Type::Float,
             "string" => Type::String,
-            name => own(name).map(Type::Own).unwrap_or_else(|| self.declared(name)),
+            name => own(name).map_or_else(|| self.declared(name), Type::Own),
         }
     }
 

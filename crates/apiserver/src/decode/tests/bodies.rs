@@ -91,3 +91,83 @@ fn refused() -> Vec<(Expected<'static>, Media, &'static str, &'static str)> {
         (CONFIG_MAP, Media::Protobuf, "k8s\0", "the object provided is unrecognized (must be of type ConfigMap): empty body (6b387300)"),
     ]
 }
+
+/// Recorded from a delete of a pod.
+#[test]
+fn options_of_a_delete_are_refused_in_the_words_of_the_real_server() {
+    let cases = [
+        (Media::Json, "{", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
+        (
+            Media::Json,
+            r#"{"kind":"Pod","apiVersion":"v1"}"#,
+            r#"no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111""#,
+        ),
+        (
+            Media::Json,
+            r#"{"preconditions":[]}"#,
+            "json: cannot unmarshal array into Go struct field DeleteOptions.preconditions of type v1.Preconditions",
+        ),
+        (
+            Media::Yaml,
+            "gracePeriodSeconds: x",
+            "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+        ),
+        (Media::Json, r#"{"apiVersion":"a/b/c"}"#, "unexpected GroupVersion string: a/b/c"),
+        (
+            Media::Protobuf,
+            "{}",
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+        ),
+    ];
+    for (media, body, message) in cases {
+        let refusal = delete_options(body.as_bytes(), media, Limits::default()).unwrap_err();
+        assert_eq!((refusal.code, refusal.message.as_str()), (400, message), "{body}");
+    }
+}
+
+#[test]
+fn options_of_a_delete_may_be_of_any_version_and_hold_what_nobody_knows() {
+    let options = |body: &[u8], media| delete_options(body, media, Limits::default()).unwrap();
+    let body = br#"{"kind":"DeleteOptions","apiVersion":"policy/v1","foo":1,"gracePeriodSeconds":0}"#;
+    assert_eq!(
+        options(body, Media::Json),
+        json!({"kind": "DeleteOptions", "apiVersion": "policy/v1", "gracePeriodSeconds": 0})
+    );
+    assert_eq!(options(b"null", Media::Json), json!({"kind": "DeleteOptions", "apiVersion": "v1"}));
+    assert_eq!(options(b"k8s\0\x12\x02\x08\x05", Media::Protobuf)["gracePeriodSeconds"], json!(5));
+}
+
+/// Recorded from a create of an object of a definition, which must say itself what it is.
+#[test]
+fn objects_of_definitions_are_refused_in_the_words_of_the_real_server() {
+    let cases = [
+        (
+            r#"{"metadata":{"name":"x"}}"#,
+            r#"the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{"metadata":{"name":"x"}}' ({"metadata":{"name":"x"}})"#,
+        ),
+        (
+            "null",
+            "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in 'null' (6e756c6c)",
+        ),
+        (
+            r#"{"kind":"Widget"}"#,
+            "the API version in the data () does not match the expected API version (example.com/v1)",
+        ),
+        (
+            r#"{"apiVersion":"v1","kind":"Pod"}"#,
+            "the API version in the data (v1) does not match the expected API version (example.com/v1)",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":5}}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":5}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number into Go value of type v1.ObjectMeta",
+        ),
+    ];
+    for (body, message) in cases {
+        let refusal = decoded(body.as_bytes(), Media::Json, WIDGET).unwrap_err();
+        assert_eq!((refusal.code, refusal.message.as_str()), (400, message), "{body}");
+    }
+}

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::super::identity::kind_of;
 use super::super::structs::{Type, Width};
 use super::failure::{Failure, Path};
+use super::time::{self as times, Precision};
 use super::{Walk, Walked, quantity as quantities};
 
 /// Go does not mind bits after the last byte.
@@ -20,52 +21,51 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 impl Walk {
     /// Null is passed over and so leaves the zero of the type. `name` is the type as messages call it.
-    pub(super) fn scalar(&mut self, value: &mut Value, kind: &Type, name: &Type, at: &Path) -> Walked {
+    pub(super) fn scalar(&mut self, value: &mut Value, kind: &Type, name: &Type, at: &Path) {
         match (&mut *value, kind) {
             (Value::Null, _) => *value = zero(kind),
             (Value::Bool(_), Type::Bool) | (Value::String(_), Type::String) => {}
-            (Value::Number(number), Type::Int(width)) => {
-                if !fits(number, *width) {
-                    let found = format!("number {number}");
-                    self.failure.get_or_insert_with(|| at.mismatch(&found, name));
-                }
+            (Value::Number(number), Type::Int(width)) if fits(number, *width) => {}
+            (Value::Number(number), Type::Int(_)) => {
+                let found = format!("number {number}");
+                self.fail(|| at.mismatch(&found, name));
             }
             (Value::Number(number), Type::Float) => {
-                if let Some(whole) =
-                    number.as_f64().filter(|_| number.is_f64()).and_then(crate::decode::whole)
-                {
+                let float = if number.is_f64() { number.as_f64() } else { None };
+                if let Some(whole) = float.and_then(crate::decode::whole) {
                     *number = whole;
                 }
             }
             (Value::String(text), Type::Bytes) => match rewritten(text) {
                 Ok(text) => *value = text.into(),
-                Err(message) => {
-                    self.failure.get_or_insert_with(|| Failure::new(message));
-                }
+                Err(message) => self.fail(|| Failure::new(message)),
             },
-            (Value::Array(items), Type::Bytes) => {
-                self.octets(items.as_slice(), at).into_iter().for_each(|text| *value = text)
-            }
-            (other, _) => {
-                self.failure.get_or_insert_with(|| at.mismatch(kind_of(other), name));
-            }
+            (Value::Array(items), Type::Bytes) => match octets(items) {
+                Ok(octets) => *value = octets,
+                Err(found) => self.fail(|| at.mismatch(&found, &"uint8")),
+            },
+            (other, _) => self.fail(|| at.mismatch(kind_of(other), name)),
         }
-        Ok(())
     }
 
-    /// Go takes a list of numbers for bytes.
-    fn octets(&mut self, items: &[Value], at: &Path) -> Option<Value> {
-        let octet = |item: &Value| item.as_u64().and_then(|number| u8::try_from(number).ok());
-        match items.iter().map(|item| octet(item).ok_or(item)).collect::<Result<Vec<u8>, _>>() {
-            Ok(octets) => Some(BASE64.encode(octets).into()),
-            Err(Value::Null) => Some(Value::Null),
-            Err(wrong) => {
-                let found = if wrong.is_number() { format!("number {wrong}") } else { kind_of(wrong).into() };
-                self.failure.get_or_insert_with(|| at.mismatch(&found, &"uint8"));
-                None
-            }
-        }
+    /// Only the first failure is told.
+    pub(super) fn fail(&mut self, failure: impl FnOnce() -> Failure) {
+        self.failure.get_or_insert_with(failure);
     }
+}
+
+/// Go takes a list of numbers for bytes.
+fn octets(items: &[Value]) -> Result<Value, String> {
+    let octet = |item: &Value| match item {
+        Value::Null => Ok(0),
+        Value::Number(number) => {
+            let octet = number.as_u64().and_then(|number| u8::try_from(number).ok());
+            octet.ok_or_else(|| format!("number {number}"))
+        }
+        other => Err(kind_of(other).to_owned()),
+    };
+    let octets: Vec<u8> = items.iter().map(octet).collect::<Result<_, _>>()?;
+    Ok(BASE64.encode(octets).into())
 }
 
 fn zero(kind: &Type) -> Value {
@@ -99,7 +99,6 @@ fn rewritten(text: &str) -> Result<String, String> {
 
 /// Where Go says that base64 goes wrong: the byte, or the start of a group of four that is not whole.
 fn fault(text: &[u8]) -> usize {
-    let is_line_end = |at: usize| matches!(text.get(at), Some(b'\r' | b'\n'));
     let (mut at, mut in_group) = (0, 0);
     while at < text.len() {
         match text[at] {
@@ -113,7 +112,10 @@ fn fault(text: &[u8]) -> usize {
     if at == text.len() {
         return at - in_group;
     }
-    let after_line_ends = |from: usize| (from..).find(|at| !is_line_end(*at)).unwrap_or(from);
+    let after_line_ends = |from: usize| {
+        let line_ends = text[from..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+        from + line_ends.count()
+    };
     let next = after_line_ends(at + 1);
     if in_group == 3 || next == text.len() {
         return next;
@@ -144,5 +146,16 @@ pub(super) fn int_or_string(value: &mut Value, at: &Path) -> Walked {
         Value::Number(number) => return Err(at.mismatch(&format!("number {number}"), &"int32")),
         other => return Err(at.mismatch(kind_of(other), &"int32")),
     }
+    Ok(())
+}
+
+/// What is no text is refused as Go refuses it before it looks for a time.
+pub(super) fn time(value: &mut Value, precision: Precision, at: &Path) -> Walked {
+    let canonical = match value {
+        Value::Null => None,
+        Value::String(text) => times::canonical(text, precision).map_err(Failure::new)?,
+        other => return Err(at.mismatch(kind_of(other), &"string")),
+    };
+    *value = canonical.map_or(Value::Null, Value::String);
     Ok(())
 }

@@ -266,6 +266,15 @@ mod tests {
 
     proptest::proptest! {
         #[test]
+        fn any_text_is_a_time_or_an_error(text in "\\PC{0,20}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}[.,0-9é]{0,9}[Z+:0-9é-]{0,7}") {
+            for precision in [Precision::Seconds, Precision::Micros] {
+                if let Ok(Some(written)) = canonical(&text, precision) {
+                    proptest::prop_assert_eq!(canonical(&written, precision), Ok(Some(written)));
+                }
+            }
+        }
+
+        #[test]
         fn days_and_dates_are_each_others_inverse(day in -719_528_i64..2_932_896) {
             let (year, month, of_month) = date(day);
             proptest::prop_assert_eq!(days(year, month, of_month), day);
