@@ -8,6 +8,9 @@ use serde_json::Value;
 /// How many bytes all copies of one patch may add.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
+/// How many items of lists may change their place, as they do when something is put before them.
+const MOST_SHIFTED: usize = 100_000_000;
+
 /// What can still be walked, and dropped, on a small stack.
 const DEEPEST_WHILE_PATCHED: usize = 512;
 
@@ -19,6 +22,7 @@ pub(super) struct Document {
     /// No value is deeper than this. Measuring it after each operation would make long patches slow.
     depth: usize,
     copied: usize,
+    shifted: usize,
 }
 
 /// A place in the document: the value that holds it, and its key in there.
@@ -29,18 +33,17 @@ struct Pointer {
 
 impl Document {
     pub(super) fn new(root: Value) -> Self {
-        Self { depth: depth(&root), root, copied: 0 }
+        Self { depth: depth(&root), root, copied: 0, shifted: 0 }
     }
 
     pub(super) fn add(&mut self, path: &str, value: Value) -> Option<()> {
         let pointer = Pointer::parse(path)?;
         self.deepen(pointer.depth() + depth(&value))?;
-        insert(pointer.parent(&mut self.root)?, &pointer.key, value)
+        self.insert(&pointer, value)
     }
 
     pub(super) fn remove(&mut self, path: &str) -> Option<Value> {
-        let pointer = Pointer::parse(path)?;
-        remove(pointer.parent(&mut self.root)?, &pointer.key)
+        self.take(&Pointer::parse(path)?)
     }
 
     pub(super) fn replace(&mut self, path: &str, value: Value) -> Option<()> {
@@ -64,9 +67,9 @@ impl Document {
 
     pub(super) fn relocate(&mut self, from: &str, path: &str) -> Option<()> {
         let (source, target) = (Pointer::parse(from)?, Pointer::parse(path)?);
-        let value = remove(source.parent(&mut self.root)?, &source.key)?;
+        let value = self.take(&source)?;
         self.deepen(self.depth + target.depth().saturating_sub(source.depth()))?;
-        insert(target.parent(&mut self.root)?, &target.key, value)
+        self.insert(&target, value)
     }
 
     pub(super) fn copy(&mut self, from: &str, path: &str) -> Option<()> {
@@ -88,6 +91,33 @@ impl Document {
 
     pub(super) fn finish(self) -> Option<Value> {
         (self.depth <= DEEPEST || depth(&self.root) <= DEEPEST).then_some(self.root)
+    }
+
+    fn insert(&mut self, pointer: &Pointer, value: Value) -> Option<()> {
+        match pointer.parent(&mut self.root)? {
+            Value::Object(fields) => drop(fields.insert(pointer.key.clone(), value)),
+            Value::Array(items) if pointer.key == "-" => items.push(value),
+            Value::Array(items) => {
+                let position = position(&pointer.key, items.len() + 1)?;
+                items.insert(position, value);
+                self.shifted += items.len() - position;
+            }
+            _ => return None,
+        }
+        (self.shifted <= MOST_SHIFTED).then_some(())
+    }
+
+    fn take(&mut self, pointer: &Pointer) -> Option<Value> {
+        let value = match pointer.parent(&mut self.root)? {
+            Value::Object(fields) => fields.remove(&pointer.key)?,
+            Value::Array(items) => {
+                let position = position(&pointer.key, items.len())?;
+                self.shifted += items.len() - position;
+                items.remove(position)
+            }
+            _ => return None,
+        };
+        (self.shifted <= MOST_SHIFTED).then_some(value)
     }
 
     fn deepen(&mut self, depth: usize) -> Option<()> {
@@ -134,30 +164,6 @@ fn get<'a>(parent: &'a Value, key: &str) -> Option<&'a Value> {
     match parent {
         Value::Object(fields) => Some(fields.get(key).unwrap_or(&Value::Null)),
         Value::Array(items) => items.get(position(key, items.len())?),
-        _ => None,
-    }
-}
-
-fn insert(parent: &mut Value, key: &str, value: Value) -> Option<()> {
-    match parent {
-        Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
-        Value::Array(items) if key == "-" => items.push(value),
-        Value::Array(items) => {
-            let position = position(key, items.len() + 1)?;
-            items.insert(position, value);
-        }
-        _ => return None,
-    }
-    Some(())
-}
-
-fn remove(parent: &mut Value, key: &str) -> Option<Value> {
-    match parent {
-        Value::Object(fields) => fields.remove(key),
-        Value::Array(items) => {
-            let position = position(key, items.len())?;
-            Some(items.remove(position))
-        }
         _ => None,
     }
 }
