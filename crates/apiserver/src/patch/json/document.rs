@@ -8,8 +8,9 @@ use serde_json::Value;
 /// How many bytes all copies of one patch may add.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
-/// How many items of lists may change their place, as they do when something is put before them.
-const MOST_SHIFTED: usize = 100_000_000;
+/// How many values may change their place: the items behind one that is put into a list or taken out of it, and all
+/// that is inside a value that is moved.
+const MOST_MOVED: usize = 100_000_000;
 
 /// What can still be walked, and dropped, on a small stack.
 const DEEPEST_WHILE_PATCHED: usize = 512;
@@ -22,7 +23,7 @@ pub(super) struct Document {
     /// No value is deeper than this. Measuring it after each operation would make long patches slow.
     depth: usize,
     copied: usize,
-    shifted: usize,
+    moved: usize,
 }
 
 /// A place in the document: the value that holds it, and its key in there.
@@ -33,7 +34,7 @@ struct Pointer {
 
 impl Document {
     pub(super) fn new(root: Value) -> Self {
-        Self { depth: depth(&root), root, copied: 0, shifted: 0 }
+        Self { depth: depth(&root), root, copied: 0, moved: 0 }
     }
 
     pub(super) fn add(&mut self, path: &str, value: Value) -> Option<()> {
@@ -68,7 +69,8 @@ impl Document {
     pub(super) fn relocate(&mut self, from: &str, path: &str) -> Option<()> {
         let (source, target) = (Pointer::parse(from)?, Pointer::parse(path)?);
         let value = self.take(&source)?;
-        self.deepen(self.depth + target.depth().saturating_sub(source.depth()))?;
+        self.moved += count(&value);
+        self.deepen(target.depth() + depth(&value))?;
         self.insert(&target, value)
     }
 
@@ -100,11 +102,11 @@ impl Document {
             Value::Array(items) => {
                 let position = position(&pointer.key, items.len() + 1)?;
                 items.insert(position, value);
-                self.shifted += items.len() - position;
+                self.moved += items.len() - position;
             }
             _ => return None,
         }
-        (self.shifted <= MOST_SHIFTED).then_some(())
+        (self.moved <= MOST_MOVED).then_some(())
     }
 
     fn take(&mut self, pointer: &Pointer) -> Option<Value> {
@@ -112,12 +114,12 @@ impl Document {
             Value::Object(fields) => fields.remove(&pointer.key)?,
             Value::Array(items) => {
                 let position = position(&pointer.key, items.len())?;
-                self.shifted += items.len() - position;
+                self.moved += items.len() - position;
                 items.remove(position)
             }
             _ => return None,
         };
-        (self.shifted <= MOST_SHIFTED).then_some(value)
+        (self.moved <= MOST_MOVED).then_some(value)
     }
 
     fn deepen(&mut self, depth: usize) -> Option<()> {
@@ -180,6 +182,14 @@ fn depth(value: &Value) -> usize {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or_default(),
         _ => 0,
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(count).sum::<usize>(),
+        _ => 1,
     }
 }
 
