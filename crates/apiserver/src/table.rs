@@ -19,7 +19,9 @@ mod volume;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::field;
 use crate::identity::GroupKind;
+use crate::status::Status;
 use built_in::Printer;
 use custom::CustomColumn;
 
@@ -73,12 +75,16 @@ impl Columns {
 
 impl IncludeObject {
     /// The value of the query parameter `includeObject`.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Result<Self, Status> {
         match text {
-            "" | "Metadata" => Some(Self::Metadata),
-            "None" => Some(Self::None),
-            "Object" => Some(Self::Object),
-            _ => None,
+            "" | "Metadata" => Ok(Self::Metadata),
+            "None" => Ok(Self::None),
+            "Object" => Ok(Self::Object),
+            other => {
+                let rule = "must be 'Metadata', 'Object', 'None', or empty";
+                let error = field::Error::invalid("includeObject", other, rule);
+                Err(Status::bad_request(format!("Unable to convert to Table as requested: {error}")))
+            }
         }
     }
 }

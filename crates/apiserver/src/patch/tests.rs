@@ -127,6 +127,23 @@ fn operations_cannot_build_an_object_too_deep_to_read_back() {
 }
 
 #[test]
+fn operations_at_the_front_of_a_very_long_list_are_not_done_forever() {
+    let patch: Value = vec![object!({"op": "add", "path": "/a/0", "value": 1}); 5_000].into();
+    assert!(json(object!({"a": vec![0; 10_000]}), &patch).is_ok());
+    assert_eq!(refusal(json(object!({"a": vec![0; 100_000]}), &patch)).0, 422);
+}
+
+#[test]
+fn moving_many_values_deeper_is_no_reason_to_refuse() {
+    let labels: Map<String, Value> = (0..1_000).map(|index| (index.to_string(), "x".into())).collect();
+    let deeper =
+        |name: &String| object!({"op": "move", "from": format!("/a/{name}"), "path": format!("/b/c/{name}")});
+    let patch: Value = labels.keys().map(deeper).collect();
+    let patched = json(object!({"a": labels, "b": {"c": {}}}), &patch);
+    assert_eq!(patched, Ok(object!({"a": {}, "b": {"c": labels}})));
+}
+
+#[test]
 fn operations_have_four_fields() {
     let patch =
         object!([{"op": "add", "path": "/a", "value": 1, "foo": 2}, {"op": "move", "from": "/a", "x": 1}]);

@@ -96,7 +96,7 @@ fn whole(number: &serde_json::Number) -> i64 {
     number.as_i64().unwrap_or_else(|| number.as_f64().unwrap_or_default() as i64)
 }
 
-fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "<no value>".to_owned(),
         Value::Object(_) | Value::Array(_) => escaped(&value.to_string()),

@@ -15,7 +15,7 @@ enum Step {
     Field(String),
     /// All fields or items.
     Wildcard,
-    /// The value, and all objects and lists inside it.
+    /// The value, and all objects, lists and texts inside it.
     Descent,
     Slice(Slice),
     Union(Vec<Vec<Step>>),
@@ -91,7 +91,8 @@ fn follow<'a>(step: &'a Step, values: Vec<&'a Value>) -> Values<'a> {
             Ok(results.concat())
         }
         Step::Filter(filter) => sift(filter, values),
-        Step::Constant(constant) => Ok(vec![constant]),
+        Step::Constant(text @ Value::String(_)) => Ok(vec![text]),
+        Step::Constant(constant) => Ok(vec![constant; values.len()]),
         Step::Word => Err(Unfit),
     }
 }
@@ -109,7 +110,7 @@ fn descend(values: Vec<&Value>) -> Values<'_> {
     let mut waiting: Vec<&Value> = values.into_iter().rev().collect();
     while let Some(value) = waiting.pop() {
         let children = children(value);
-        if !children.is_empty() {
+        if !children.is_empty() || value.as_str().is_some_and(|text| !text.is_empty()) {
             results.push(value);
         }
         if results.len() > MOST_VALUES {

@@ -80,6 +80,15 @@ fn columns_are_sent_only_when_asked_for() {
 }
 
 #[test]
+fn what_a_row_holds_of_its_object_is_one_of_three_things() {
+    assert_eq!(IncludeObject::parse(""), Ok(IncludeObject::Metadata));
+    assert_eq!(IncludeObject::parse("None"), Ok(IncludeObject::None));
+    let message = "Unable to convert to Table as requested: includeObject: Invalid value: \"Bad\": \
+                   must be 'Metadata', 'Object', 'None', or empty";
+    assert_eq!(IncludeObject::parse("Bad"), Err(Status::bad_request(message)));
+}
+
+#[test]
 fn a_bookmark_is_a_row_of_nothing_but_its_revision() {
     let bookmark = json!({"metadata": {"resourceVersion": "9"}});
     let now = "2026-11-15T10:05:00Z".parse().unwrap();

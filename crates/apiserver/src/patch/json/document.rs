@@ -8,6 +8,10 @@ use serde_json::Value;
 /// How many bytes all copies of one patch may add.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
+/// How many values may change their place: the items behind one that is put into a list or taken out of it, and all
+/// that is inside a value that is moved.
+const MOST_MOVED: usize = 100_000_000;
+
 /// What can still be walked, and dropped, on a small stack.
 const DEEPEST_WHILE_PATCHED: usize = 512;
 
@@ -19,6 +23,7 @@ pub(super) struct Document {
     /// No value is deeper than this. Measuring it after each operation would make long patches slow.
     depth: usize,
     copied: usize,
+    moved: usize,
 }
 
 /// A place in the document: the value that holds it, and its key in there.
@@ -29,18 +34,17 @@ struct Pointer {
 
 impl Document {
     pub(super) fn new(root: Value) -> Self {
-        Self { depth: depth(&root), root, copied: 0 }
+        Self { depth: depth(&root), root, copied: 0, moved: 0 }
     }
 
     pub(super) fn add(&mut self, path: &str, value: Value) -> Option<()> {
         let pointer = Pointer::parse(path)?;
         self.deepen(pointer.depth() + depth(&value))?;
-        insert(pointer.parent(&mut self.root)?, &pointer.key, value)
+        self.insert(&pointer, value)
     }
 
     pub(super) fn remove(&mut self, path: &str) -> Option<Value> {
-        let pointer = Pointer::parse(path)?;
-        remove(pointer.parent(&mut self.root)?, &pointer.key)
+        self.take(&Pointer::parse(path)?)
     }
 
     pub(super) fn replace(&mut self, path: &str, value: Value) -> Option<()> {
@@ -64,9 +68,10 @@ impl Document {
 
     pub(super) fn relocate(&mut self, from: &str, path: &str) -> Option<()> {
         let (source, target) = (Pointer::parse(from)?, Pointer::parse(path)?);
-        let value = remove(source.parent(&mut self.root)?, &source.key)?;
-        self.deepen(self.depth + target.depth().saturating_sub(source.depth()))?;
-        insert(target.parent(&mut self.root)?, &target.key, value)
+        let value = self.take(&source)?;
+        self.moved += count(&value);
+        self.deepen(target.depth() + depth(&value))?;
+        self.insert(&target, value)
     }
 
     pub(super) fn copy(&mut self, from: &str, path: &str) -> Option<()> {
@@ -88,6 +93,33 @@ impl Document {
 
     pub(super) fn finish(self) -> Option<Value> {
         (self.depth <= DEEPEST || depth(&self.root) <= DEEPEST).then_some(self.root)
+    }
+
+    fn insert(&mut self, pointer: &Pointer, value: Value) -> Option<()> {
+        match pointer.parent(&mut self.root)? {
+            Value::Object(fields) => drop(fields.insert(pointer.key.clone(), value)),
+            Value::Array(items) if pointer.key == "-" => items.push(value),
+            Value::Array(items) => {
+                let position = position(&pointer.key, items.len() + 1)?;
+                items.insert(position, value);
+                self.moved += items.len() - position;
+            }
+            _ => return None,
+        }
+        (self.moved <= MOST_MOVED).then_some(())
+    }
+
+    fn take(&mut self, pointer: &Pointer) -> Option<Value> {
+        let value = match pointer.parent(&mut self.root)? {
+            Value::Object(fields) => fields.remove(&pointer.key)?,
+            Value::Array(items) => {
+                let position = position(&pointer.key, items.len())?;
+                self.moved += items.len() - position;
+                items.remove(position)
+            }
+            _ => return None,
+        };
+        (self.moved <= MOST_MOVED).then_some(value)
     }
 
     fn deepen(&mut self, depth: usize) -> Option<()> {
@@ -138,30 +170,6 @@ fn get<'a>(parent: &'a Value, key: &str) -> Option<&'a Value> {
     }
 }
 
-fn insert(parent: &mut Value, key: &str, value: Value) -> Option<()> {
-    match parent {
-        Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
-        Value::Array(items) if key == "-" => items.push(value),
-        Value::Array(items) => {
-            let position = position(key, items.len() + 1)?;
-            items.insert(position, value);
-        }
-        _ => return None,
-    }
-    Some(())
-}
-
-fn remove(parent: &mut Value, key: &str) -> Option<Value> {
-    match parent {
-        Value::Object(fields) => fields.remove(key),
-        Value::Array(items) => {
-            let position = position(key, items.len())?;
-            Some(items.remove(position))
-        }
-        _ => None,
-    }
-}
-
 /// Which of so many items a key means.
 fn position(key: &str, count: usize) -> Option<usize> {
     let index: i64 = key.parse().ok()?;
@@ -174,6 +182,14 @@ fn depth(value: &Value) -> usize {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or_default(),
         _ => 0,
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(count).sum::<usize>(),
+        _ => 1,
     }
 }
 

@@ -151,7 +151,7 @@ fn refusals_are_worded_as_kubernetes_words_them() {
 
 #[test]
 fn long_lists_merge_in_little_time() {
-    let names: Vec<String> = (0..50_000).map(|index| index.to_string()).collect();
+    let names: Vec<String> = (0..20_000).map(|index| index.to_string()).collect();
     let items = |names: &mut dyn Iterator<Item = &String>| -> Value {
         names.map(|name| json!({"name": name, "image": "x"})).collect()
     };

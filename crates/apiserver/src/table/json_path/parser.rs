@@ -25,7 +25,7 @@ fn steps(text: &str, depth: usize) -> Option<Vec<Step>> {
             '[' if rest.starts_with("[?(") => filter(&rest[3..], depth, &mut steps)?,
             '[' => brackets(after, depth, &mut steps)?,
             '.' if rest.starts_with("..") => descent(&rest[2..], &mut steps)?,
-            '.' => field(after, &mut steps),
+            '.' => field(after, &mut steps)?,
             '"' | '\'' => quoted(after, first, &mut steps)?,
             '+' | '-' | '0'..='9' => number(rest, &mut steps)?,
             letter if letter == '_' || letter.is_alphanumeric() => word(rest, &mut steps),
@@ -40,12 +40,12 @@ fn is_terminator(character: char) -> bool {
 }
 
 /// A name up to what ends it, with backslashes taken off the characters that they protect.
-fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> &'a str {
+fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     let (mut name, mut characters) = (String::new(), text.char_indices());
     let mut end = text.len();
     while let Some((place, character)) = characters.next() {
         if character == '\\' {
-            name.extend(characters.next().map(|(_, protected)| protected).filter(|&it| it != '\\'));
+            name.extend(Some(characters.next()?.1).filter(|&protected| protected != '\\'));
         } else if is_terminator(character) {
             end = place;
             break;
@@ -54,7 +54,7 @@ fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> &'a str {
         }
     }
     steps.push(if name == "*" { Step::Wildcard } else { Step::Field(name) });
-    &text[end..]
+    Some(&text[end..])
 }
 
 fn descent<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
@@ -63,7 +63,7 @@ fn descent<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     }
     steps.push(Step::Descent);
     match text.chars().next() {
-        Some(letter) if letter == '_' || letter.is_alphanumeric() => Some(field(text, steps)),
+        Some(letter) if letter == '_' || letter.is_alphanumeric() => field(text, steps),
         _ => Some(text),
     }
 }
@@ -135,7 +135,11 @@ fn filter_end(text: &str) -> Option<usize> {
 fn comparison(inside: &str) -> Option<(&str, Operator, &str)> {
     let is_sign = |character: char| "!<>=".contains(character);
     let start = inside.find(is_sign).filter(|&start| start > 0)?;
-    let signs = inside[start..].find(|character| !is_sign(character))?;
+    let most = inside.len() - start - 1;
+    let signs = inside[start..].find(|character| !is_sign(character)).unwrap_or(most);
+    if signs == 0 {
+        return None;
+    }
     let (operator, right) = inside[start..].split_at(signs);
     Some((&inside[..start], Operator::parse(operator), right))
 }

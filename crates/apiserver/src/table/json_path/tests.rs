@@ -1,10 +1,23 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::super::custom::shown;
 use super::*;
 
 fn first(path: &str, object: &Value) -> Option<Value> {
     JsonPath::parse(path).unwrap().first(object).cloned()
+}
+
+/// What client-go 0.36.3 found first, as text; a path without `found` leads nowhere.
+#[test]
+fn recorded_paths_lead_where_they_do_in_kubernetes() {
+    let recorded: Value = serde_json::from_str(include_str!("recorded.json")).unwrap();
+    for case in recorded["cases"].as_array().unwrap() {
+        let path = JsonPath::parse(case["path"].as_str().unwrap());
+        assert_eq!(path.is_none(), case["is_refused"] == true, "{case}");
+        let found = path.as_ref().and_then(|path| path.first(&recorded["object"]));
+        assert_eq!(found.map(shown).map_or(Value::Null, Value::from), case["found"], "{case}");
+    }
 }
 
 #[test]
