@@ -33,6 +33,9 @@ pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
 pub use facts::{Facts, facts};
 pub use writes::{Resets, resets};
 
+#[cfg(test)]
+pub(crate) use facts::all_kinds;
+
 /// Prepares a new object for validation. Its name is final.
 ///
 /// Services get their addresses here, from those that no other Service of the cluster has: whoever creates Services

@@ -72,8 +72,21 @@ const NAMES: &[&str] = &[
 ];
 
 const TEXTS: &[&str] = &[
-    "", "0", "1", "500m", "1.5Gi", "1e3", "LoadBalancer", "ClientIP", "None", "busybox", "a:latest", "User", "Always",
-    "2024-01-01T00:00:00+02:00", "1.2.3.4",
+    "",
+    "0",
+    "1",
+    "500m",
+    "1.5Gi",
+    "1e3",
+    "LoadBalancer",
+    "ClientIP",
+    "None",
+    "busybox",
+    "a:latest",
+    "User",
+    "Always",
+    "2024-01-01T00:00:00+02:00",
+    "1.2.3.4",
 ];
 
 fn anything() -> impl Strategy<Value = Value> {
@@ -88,7 +101,9 @@ fn anything() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(7, 96, 6, |inner| {
         let fields = prop::collection::vec((prop::sample::select(NAMES), inner.clone()), 0..6);
         let object = fields.prop_map(|fields| {
-            Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+            Value::Object(
+                fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>(),
+            )
         });
         prop_oneof![prop::collection::vec(inner, 0..4).prop_map(Value::Array), object]
     })
@@ -155,7 +170,8 @@ fn quantities_are_written_like_kubernetes_does() {
         ("1e3", "1e3"),
         ("1e4", "10e3"),
         ("1000e3", "1e6"),
-        ("0.500", "0.500"),
+        ("0.500", "500m"),
+        ("010.500", "010.500"),
         ("0.050", "50m"),
         ("1.500", "1.500"),
         ("007", "007"),
@@ -166,6 +182,11 @@ fn quantities_are_written_like_kubernetes_does() {
         ("100Ei", "9223372036854775807"),
         ("0.0000000001", "1n"),
         ("1E", "1E"),
+        ("1E-1", "100e-3"),
+        ("0.5e3", "500"),
+        ("0.1Ki", "102400m"),
+        ("1.0000000001", "1000000001n"),
+        ("100000000000000000000Ei", "9223372036854775807"),
         ("1000P", "1E"),
     ];
     for (text, expected) in cases {
@@ -175,7 +196,9 @@ fn quantities_are_written_like_kubernetes_does() {
 
 #[test]
 fn what_is_no_quantity_is_none() {
-    for text in ["", ".", "+", "m", "1 ", "1mm", "1e", "1e1.5", "1.2.3", "0x1", "1e999999999999", "1e2000000000"] {
+    for text in
+        ["", ".", "+", "m", "1 ", "1mm", "1e", "1e1.5", "1.2.3", "0x1", "1e999999999999", "1e2000000000"]
+    {
         assert!(Quantity::parse(text).is_none(), "{text}");
     }
 }
