@@ -1,5 +1,7 @@
 //! The way of an object from the wire to the store, next to what the real server did with the same.
 
+use std::sync::LazyLock;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,8 +37,10 @@ fn home() -> String {
     "asb-defaults".to_owned()
 }
 
+static WORLD: LazyLock<World> = LazyLock::new(|| World::parse(include_str!("cases/world.yaml")));
+
 fn world() -> World {
-    World::parse(include_str!("cases/world.yaml"))
+    WORLD.clone()
 }
 
 fn now() -> Timestamp {
@@ -156,7 +160,8 @@ fn namespaces_that_the_cluster_needs_are_not_deleted() {
 
 #[test]
 fn objects_of_other_kinds_need_their_namespace_too() {
-    let (kind, resource) = (GroupKind::new("example.com", "Thing"), GroupResource::new("example.com", "things"));
+    let (kind, resource) =
+        (GroupKind::new("example.com", "Thing"), GroupResource::new("example.com", "things"));
     let target = Target { kind: &kind, resource: &resource, namespace: "asb-leaving", subresource: None };
     let mut thing = json!({"metadata": {"name": "a"}});
     let refused = mutate_create(target, &mut thing, &world(), &mut String::new).unwrap_err();
@@ -171,8 +176,10 @@ fn claim(size: &str, phase: &str, class: &str) -> Value {
 
 fn grown(old: &Value, size: &str) -> Result<(), Status> {
     let mut world = world();
-    world.0.push(json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "elastic"},
-                        "allowVolumeExpansion": true}));
+    world.0.push(
+        json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "elastic"},
+                        "allowVolumeExpansion": true}),
+    );
     let (kind, resource, namespace) = addressed(old, &home());
     let target = Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: None };
     let mut new = old.clone();
@@ -185,7 +192,8 @@ fn claims_grow_where_their_class_can() {
     assert_eq!(grown(&claim("1Gi", "Bound", "elastic"), "2Gi"), Ok(()));
     assert_eq!(grown(&claim("1Gi", "Pending", "standard"), "1024Mi"), Ok(()));
     let message = |old: &Value| grown(old, "2Gi").unwrap_err().message;
-    let early = "persistentvolumeclaims \"a\" is forbidden: Only bound persistent volume claims can be expanded";
+    let early =
+        "persistentvolumeclaims \"a\" is forbidden: Only bound persistent volume claims can be expanded";
     assert_eq!(message(&claim("1Gi", "Pending", "elastic")), early);
     let rigid = "persistentvolumeclaims \"a\" is forbidden: only dynamically provisioned pvc can be resized and the \
                  storageclass that provisions the pvc must support resize";
@@ -199,7 +207,8 @@ fn the_newest_default_class_wins() {
                "metadata": {"name": name, "creationTimestamp": made,
                             "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}})
     };
-    let classes = [("old", "2024-01-01T00:00:00Z"), ("z", "2025-01-01T00:00:00Z"), ("new", "2025-01-01T00:00:00Z")];
+    let classes =
+        [("old", "2024-01-01T00:00:00Z"), ("z", "2025-01-01T00:00:00Z"), ("new", "2025-01-01T00:00:00Z")];
     let world = World(classes.map(|(name, made)| class(name, made)).to_vec());
     let mut object = json!({"metadata": {}, "spec": {}});
     storage::choose_class(&mut object, &world);
@@ -212,7 +221,8 @@ fn resized(cpu: &str, node: Value) -> Result<(), Status> {
             {"name": "c", "resources": {"requests": {"cpu": cpu}}}]}})
     };
     let (kind, resource, namespace) = addressed(&pod("1"), &home());
-    let target = Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: Some("resize") };
+    let target =
+        Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: Some("resize") };
     check_update(target, &pod(cpu), &pod("1"), &World(vec![node]))
 }
 
@@ -239,7 +249,8 @@ fn an_update_keeps_the_priority_that_the_class_gave() {
 fn a_binding_brings_the_zone_of_its_node() {
     let (kind, resource) = (GroupKind::new("", "Pod"), GroupResource::new("", "pods"));
     let namespace = home();
-    let target = Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: Some("binding") };
+    let target =
+        Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: Some("binding") };
     let mut binding = json!({"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "asb-zoned"}});
     mutate_create(target, &mut binding, &world(), &mut String::new).unwrap();
     let labels = json!({"topology.kubernetes.io/zone": "z1", "topology.kubernetes.io/region": "r1"});
@@ -249,7 +260,9 @@ fn a_binding_brings_the_zone_of_its_node() {
 #[test]
 fn hostile_objects_are_refused_or_left_alone() {
     let shapes = [json!("x"), json!([{}]), json!(7), json!({"a": 1})];
-    for (kind, shape) in strategy::all_kinds().flat_map(|kind| shapes.iter().map(move |shape| (kind.clone(), shape))) {
+    for (kind, shape) in
+        strategy::all_kinds().flat_map(|kind| shapes.iter().map(move |shape| (kind.clone(), shape)))
+    {
         let object = json!({"apiVersion": crate::identity::api_version(&kind.group, "v1"), "kind": kind.kind,
                             "metadata": {"labels": shape, "annotations": shape, "finalizers": shape},
                             "spec": shape, "status": shape, "endpoints": shape, "secrets": shape});
@@ -258,7 +271,9 @@ fn hostile_objects_are_refused_or_left_alone() {
                             "spec": {"containers": shape, "initContainers": shape, "volumes": shape,
                                      "ports": shape, "tolerations": shape, "affinity": shape, "type": "NodePort"}});
         let _ = create(&nested, &home());
-        for subresource in [None, Some("status"), Some("resize"), Some("ephemeralcontainers"), Some("finalize")] {
+        for subresource in
+            [None, Some("status"), Some("resize"), Some("ephemeralcontainers"), Some("finalize")]
+        {
             let change = Change {
                 name: String::new(),
                 subresource: subresource.map(ToOwned::to_owned),
@@ -270,4 +285,30 @@ fn hostile_objects_are_refused_or_left_alone() {
             let _ = update(&change);
         }
     }
+}
+
+#[test]
+fn tolerations_that_others_cover_are_left_out() {
+    let short = json!({"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5});
+    let long = json!({"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 9});
+    let value = json!({"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"});
+    let other = json!({"key": "b", "operator": "Equal", "value": "x"});
+    let number = json!({"key": "a", "operator": "Lt", "value": "7"});
+    let any = json!({"operator": "Exists"});
+    let merged = |first: &[&Value], second: &[&Value]| {
+        let owned = |list: &[&Value]| list.iter().map(|value| (*value).clone()).collect::<Vec<_>>();
+        toleration::merged(&owned(first), &owned(second))
+    };
+    assert_eq!(merged(&[&short, &other], &[&long]), [other.clone(), long.clone()]);
+    assert_eq!(merged(&[&long, &long], &[&short, &value]), [long.clone(), value.clone()]);
+    assert_eq!(merged(&[&number, &other], &[&number]), [number.clone(), other.clone()]);
+    assert_eq!(merged(&[&short, &value, &other, &number], &[&any, &long]), [any]);
+}
+
+#[test]
+fn very_many_tolerations_are_merged_in_little_time() {
+    let many: Vec<Value> = (0..50_000)
+        .map(|seconds| json!({"key": "a", "operator": "Equal", "value": "x", "tolerationSeconds": seconds}))
+        .collect();
+    assert_eq!(toleration::merged(&many, &[]).len(), 1);
 }

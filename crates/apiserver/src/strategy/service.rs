@@ -50,7 +50,9 @@ pub(super) fn forget_unused(new: &mut Value, old: &Value) {
     let is_same = |new: &Value, field: &str| new["spec"][field] == old["spec"][field];
     let forget = |new: &mut Value, fields: &[&str]| {
         if fields.iter().all(|field| is_same(new, field)) {
-            fields.iter().for_each(|field| drop(remove(new, &format!("/spec/{field}"))));
+            for field in fields {
+                remove(new, &format!("/spec/{field}"));
+            }
         }
     };
     if needs_address(old) && !needs_address(new) {
@@ -60,7 +62,9 @@ pub(super) fn forget_unused(new: &mut Value, old: &Value) {
         remove(new, "/spec/internalTrafficPolicy");
     }
     if has_ports(old) && !has_ports(new) && node_ports(new).is_subset(&node_ports(old)) {
-        list_mut(new, "/spec/ports").iter_mut().for_each(|port| drop(remove(port, "/nodePort")));
+        for port in list_mut(new, "/spec/ports") {
+            remove(port, "/nodePort");
+        }
     }
     if needs_health_check(old) && !needs_health_check(new) {
         forget(new, &["healthCheckNodePort"]);
@@ -287,17 +291,15 @@ fn allocate_health_check(service: &mut Value, pool: &mut Pool) -> Result<(), Sta
     if !needs_health_check(service) {
         return Ok(());
     }
-    match number(&service["spec"]["healthCheckNodePort"]).filter(|port| *port != 0) {
-        Some(asked) => pool.take(asked).map_err(|refused| {
-            let why = why(&refused);
-            Status::internal(&format!("failed to allocate requested HealthCheck NodePort {asked}: {why}"))
-        }),
-        None => {
-            let port = pool.next(&full_name(service)).ok_or_else(no_more_ports)?;
-            set(service, "/spec/healthCheckNodePort", port);
-            Ok(())
-        }
-    }
+    let Some(asked) = number(&service["spec"]["healthCheckNodePort"]).filter(|port| *port != 0) else {
+        let port = pool.next(&full_name(service)).ok_or_else(no_more_ports)?;
+        set(service, "/spec/healthCheckNodePort", port);
+        return Ok(());
+    };
+    pool.take(asked).map_err(|refused| {
+        let why = why(&refused);
+        Status::internal(&format!("failed to allocate requested HealthCheck NodePort {asked}: {why}"))
+    })
 }
 
 /// The address family of an address.

@@ -121,7 +121,8 @@ fn bindings_that_cannot_be_are_refused_in_the_words_of_the_real_server() {
     let mut gated = pending();
     fields::push(&mut gated, "/spec/schedulingGates", json!({"name": "g"}));
     assert_eq!(refused(&gated, &node), (409, format!("{conflict}pod a has non-empty .spec.schedulingGates")));
-    let message = "target.kind: Unsupported value: \"Foo\": supported values: \"Node\", \"<empty>\"".to_owned();
+    let message =
+        "target.kind: Unsupported value: \"Foo\": supported values: \"Node\", \"<empty>\"".to_owned();
     assert_eq!(refused(&pending(), &binding(json!({"kind": "Foo", "name": "n"}))), (500, message));
     let message = "target.name: Required value".to_owned();
     assert_eq!(refused(&pending(), &binding(json!({"kind": "Node"}))), (500, message));
@@ -169,7 +170,8 @@ fn every_service_gets_an_address_of_its_own_until_there_are_none() {
         world.0.push(next);
     }
     let refused = made(&world, service("late", json!({"ports": [{"port": 80}]}))).unwrap_err();
-    let message = "Internal error occurred: failed to allocate a serviceIP for Service \"late\": range is full";
+    let message =
+        "Internal error occurred: failed to allocate a serviceIP for Service \"late\": range is full";
     assert_eq!(refused.message, message);
 }
 
@@ -264,7 +266,9 @@ fn a_volume_remembers_when_its_phase_changed() {
     let kind = GroupKind::new("", "PersistentVolume");
     let volume = |phase: &str, time: Option<&str>| {
         let mut volume = json!({"metadata": {"name": "a"}, "spec": {}, "status": {"phase": phase}});
-        time.into_iter().for_each(|time| fields::set(&mut volume, "/status/lastPhaseTransitionTime", time));
+        if let Some(time) = time {
+            fields::set(&mut volume, "/status/lastPhaseTransitionTime", time);
+        }
         volume
     };
     let (then, now, own) = ("2024-01-01T00:00:00Z", "2026-11-15T12:00:00Z", "2025-01-01T00:00:00Z");
@@ -285,7 +289,8 @@ fn a_volume_remembers_when_its_phase_changed() {
 #[test]
 fn a_definition_remembers_the_versions_it_was_stored_in() {
     let kind = GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition");
-    let definition = |stored: &str| json!({"metadata": {}, "spec": {"versions": [{"name": stored, "storage": true}]}});
+    let definition =
+        |stored: &str| json!({"metadata": {}, "spec": {"versions": [{"name": stored, "storage": true}]}});
     let mut old = definition("v1");
     prepare_create(&kind, &mut old, &World::default(), noon()).unwrap();
     assert_eq!(old["status"], json!({"storedVersions": ["v1"]}));
@@ -310,7 +315,9 @@ fn what_a_way_of_writing_has_no_effect_on_is_not_owned() {
 fn the_quality_of_a_pod_follows_from_its_resources() {
     let class = |spec: Value| quality::class(&json!({"spec": spec}));
     let container = |resources: Value| json!({"resources": resources});
-    let full = container(json!({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1000m", "memory": "1Gi"}}));
+    let full = container(
+        json!({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1000m", "memory": "1Gi"}}),
+    );
     assert_eq!(class(json!({"containers": [container(json!({}))]})), "BestEffort");
     assert_eq!(class(json!({"containers": [full]})), "Guaranteed");
     assert_eq!(class(json!({"containers": [full], "initContainers": [container(json!({}))]})), "Burstable");
