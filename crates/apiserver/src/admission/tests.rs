@@ -149,6 +149,33 @@ fn objects_are_updated_as_on_the_real_server() {
     }
 }
 
+/// What the real server stored in all cases.
+fn all_stored() -> impl Iterator<Item = (String, Value)> {
+    let cases = [include_str!("cases/pods.yaml"), include_str!("cases/others.yaml")];
+    let cases = cases.into_iter().flat_map(|cases| serde_saphyr::from_str::<Vec<Creation>>(cases).unwrap());
+    cases.filter_map(|case| Some((case.name, case.stored?)))
+}
+
+#[test]
+fn what_the_real_server_stored_needs_no_defaults() {
+    for (name, stored) in all_stored() {
+        let mut defaulted = stored.clone();
+        defaults::apply(&kind_of(&stored), &mut defaulted);
+        assert_eq!(pretty(&defaulted), pretty(&stored), "{name}");
+    }
+}
+
+#[test]
+fn an_update_that_changes_nothing_changes_nothing() {
+    for (name, stored) in all_stored() {
+        let (old, new) = (stored.clone(), stored.clone());
+        let change = Change { name, subresource: None, old, new, stored: stored.clone(), generation: [1, 1] };
+        let updated = update(&change).unwrap();
+        assert_eq!(pretty(&updated), pretty(&stored), "{}", change.name);
+        assert!(!strategy::generation_follows(&kind_of(&stored), None, &updated, &stored), "{}", change.name);
+    }
+}
+
 #[test]
 fn namespaces_that_the_cluster_needs_are_not_deleted() {
     let (kind, resource) = (GroupKind::new("", "Namespace"), GroupResource::new("", "namespaces"));
