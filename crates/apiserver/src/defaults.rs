@@ -1,5 +1,5 @@
-//! The values that Kubernetes' own kinds get where the writer left them out, and the one spelling that it keeps of
-//! quantities and times. Total and idempotent: what has the wrong type is left for validation to refuse.
+//! The values that Kubernetes' own kinds get where the writer left them out, and the one form that it keeps of what can
+//! be written in several: quantities, times, and empty fields. Total and idempotent: what has the wrong type is left for validation to refuse.
 //!
 //! This comes first: an object is decoded, defaulted, changed by [`crate::admission`], prepared by
 //! [`crate::strategy`], validated, checked by admission and stored. What is stored is defaulted already.
@@ -8,6 +8,7 @@
 mod container;
 mod image;
 mod kinds;
+mod omission;
 mod pod;
 pub mod quantity;
 mod resources;
@@ -27,6 +28,7 @@ pub(crate) use service::is_externally_accessible;
 
 /// Fills in what a kind has when nobody says otherwise.
 pub fn apply(kind: &GroupKind, object: &mut Value) {
+    omission::apply(kind, object);
     let Some(defaults) = kinds::find(kind) else { return };
     spelling::apply(object, defaults.spellings);
     (defaults.before)(object);

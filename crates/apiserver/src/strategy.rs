@@ -30,8 +30,11 @@ pub use binding::bind;
 pub use cluster::Cluster;
 pub use deletion::{Deletion, begin_deletion};
 pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
-pub use facts::{Facts, facts};
+pub use facts::{Facts, Generation, facts};
 pub use writes::{Resets, resets};
+
+#[cfg(test)]
+pub(crate) use facts::all_kinds;
 
 /// Prepares a new object for validation. Its name is final.
 ///
@@ -103,7 +106,7 @@ pub fn generation_follows(kind: &GroupKind, subresource: Option<&str>, new: &Val
 
 /// Whether an object of this kind has a generation at all; a new one is of the first.
 pub fn has_generation(kind: &GroupKind) -> bool {
-    facts(kind).is_some_and(|facts| facts.generation != facts::Generation::Never)
+    facts(kind).is_some_and(|facts| facts.generation != Generation::Never)
 }
 
 /// Whether a PUT to a name that nobody has makes an object.

@@ -44,8 +44,8 @@ fn refused(target: Target<'_>, pod: &Value, why: &str, reason: &str) -> Status {
 /// What the Pod wants and the node does not have.
 fn excess(pod: &Value, node: &Value) -> Option<String> {
     let requests = pod_requests(pod);
-    let counts: [(&str, fn(&Quantity) -> i128); 2] = [("cpu", Quantity::milli), ("memory", Quantity::whole)];
-    let over = counts.into_iter().filter_map(|(name, count)| {
+    let over = ["cpu", "memory"].into_iter().filter_map(|name| {
+        let count = if name == "cpu" { Quantity::milli } else { Quantity::whole };
         let available = Quantity::read(&node["status"]["allocatable"][name]).unwrap_or_default();
         let wanted = requests.get(name).filter(|wanted| **wanted > available)?;
         Some(format!("{name}, requested: {}, allocatable: {}", count(wanted), count(&available)))

@@ -1,5 +1,7 @@
 //! The way of an object from the wire to the store, next to what the real server did with the same.
 
+use std::sync::LazyLock;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,8 +37,10 @@ fn home() -> String {
     "asb-defaults".to_owned()
 }
 
+static WORLD: LazyLock<World> = LazyLock::new(|| World::parse(include_str!("cases/world.yaml")));
+
 fn world() -> World {
-    World::parse(include_str!("cases/world.yaml"))
+    WORLD.clone()
 }
 
 fn now() -> Timestamp {
@@ -79,7 +83,7 @@ fn update(change: &Change) -> Result<Value, Status> {
 
 /// Replaces addresses and node ports that the server chose, since it does so at random.
 fn without_chosen(mut object: Value, asked: &Value) -> Value {
-    if asked["spec"]["clusterIP"].is_null() && object["spec"]["clusterIP"].is_string() {
+    if fields::text(asked, "/spec/clusterIP").is_empty() && object["spec"]["clusterIP"].is_string() {
         object["spec"]["clusterIP"] = "chosen".into();
         object["spec"]["clusterIPs"] = json!(["chosen"]);
     }
@@ -143,4 +147,195 @@ fn objects_are_updated_as_on_the_real_server() {
         let (ours, theirs) = (without_chosen(updated, asked), without_chosen(change.stored, asked));
         assert_eq!(pretty(&ours), pretty(&theirs), "{}", change.name);
     }
+}
+
+/// What the real server stored in all cases.
+fn all_stored() -> impl Iterator<Item = (String, Value)> {
+    let cases = [include_str!("cases/pods.yaml"), include_str!("cases/others.yaml")];
+    let cases = cases.into_iter().flat_map(|cases| serde_saphyr::from_str::<Vec<Creation>>(cases).unwrap());
+    cases.filter_map(|case| Some((case.name, case.stored?)))
+}
+
+#[test]
+fn what_the_real_server_stored_needs_no_defaults() {
+    for (name, stored) in all_stored() {
+        let mut defaulted = stored.clone();
+        defaults::apply(&kind_of(&stored), &mut defaulted);
+        assert_eq!(pretty(&defaulted), pretty(&stored), "{name}");
+    }
+}
+
+#[test]
+fn an_update_that_changes_nothing_changes_nothing() {
+    for (name, stored) in all_stored() {
+        let (old, new) = (stored.clone(), stored.clone());
+        let change = Change { name, subresource: None, old, new, stored: stored.clone(), generation: [1, 1] };
+        let updated = update(&change).unwrap();
+        assert_eq!(pretty(&updated), pretty(&stored), "{}", change.name);
+        assert!(!strategy::generation_follows(&kind_of(&stored), None, &updated, &stored), "{}", change.name);
+    }
+}
+
+#[test]
+fn namespaces_that_the_cluster_needs_are_not_deleted() {
+    let (kind, resource) = (GroupKind::new("", "Namespace"), GroupResource::new("", "namespaces"));
+    let target = Target { kind: &kind, resource: &resource, namespace: "", subresource: None };
+    let refused = check_delete(target, "kube-system").unwrap_err();
+    assert_eq!(refused.message, "namespaces \"kube-system\" is forbidden: this namespace may not be deleted");
+    assert_eq!(check_delete(target, "kube-node-lease"), Ok(()));
+}
+
+#[test]
+fn objects_of_other_kinds_need_their_namespace_too() {
+    let (kind, resource) =
+        (GroupKind::new("example.com", "Thing"), GroupResource::new("example.com", "things"));
+    let target = Target { kind: &kind, resource: &resource, namespace: "asb-leaving", subresource: None };
+    let mut thing = json!({"metadata": {"name": "a"}});
+    let refused = mutate_create(target, &mut thing, &world(), &mut String::new).unwrap_err();
+    let why = "unable to create new content in namespace asb-leaving because it is being terminated";
+    assert_eq!(refused.message, format!("things.example.com \"a\" is forbidden: {why}"));
+}
+
+fn claim(size: &str, phase: &str, class: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "a"}, "status": {"phase": phase},
+           "spec": {"storageClassName": class, "resources": {"requests": {"storage": size}}}})
+}
+
+fn grown(old: &Value, size: &str) -> Result<(), Status> {
+    let mut world = world();
+    world.0.push(
+        json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "elastic"},
+                        "allowVolumeExpansion": true}),
+    );
+    let (kind, resource, namespace) = addressed(old, &home());
+    let target = Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: None };
+    let mut new = old.clone();
+    new["spec"]["resources"]["requests"]["storage"] = size.into();
+    check_update(target, &new, old, &world)
+}
+
+#[test]
+fn claims_grow_where_their_class_can() {
+    assert_eq!(grown(&claim("1Gi", "Bound", "elastic"), "2Gi"), Ok(()));
+    assert_eq!(grown(&claim("1Gi", "Pending", "standard"), "1024Mi"), Ok(()));
+    let message = |old: &Value| grown(old, "2Gi").unwrap_err().message;
+    let early =
+        "persistentvolumeclaims \"a\" is forbidden: Only bound persistent volume claims can be expanded";
+    assert_eq!(message(&claim("1Gi", "Pending", "elastic")), early);
+    let rigid = "persistentvolumeclaims \"a\" is forbidden: only dynamically provisioned pvc can be resized and the \
+                 storageclass that provisions the pvc must support resize";
+    assert_eq!(message(&claim("1Gi", "Bound", "standard")), rigid);
+}
+
+#[test]
+fn the_newest_default_class_wins() {
+    let class = |name: &str, made: &str| {
+        json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+               "metadata": {"name": name, "creationTimestamp": made,
+                            "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}})
+    };
+    let classes =
+        [("old", "2024-01-01T00:00:00Z"), ("z", "2025-01-01T00:00:00Z"), ("new", "2025-01-01T00:00:00Z")];
+    let world = World(classes.map(|(name, made)| class(name, made)).to_vec());
+    let mut object = json!({"metadata": {}, "spec": {}});
+    storage::choose_class(&mut object, &world);
+    assert_eq!(object["spec"]["storageClassName"], "new");
+}
+
+fn resized(cpu: &str, node: Value) -> Result<(), Status> {
+    let pod = |cpu: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [
+            {"name": "c", "resources": {"requests": {"cpu": cpu}}}]}})
+    };
+    let (kind, resource, namespace) = addressed(&pod("1"), &home());
+    let target =
+        Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: Some("resize") };
+    check_update(target, &pod(cpu), &pod("1"), &World(vec![node]))
+}
+
+#[test]
+fn a_pod_does_not_grow_beyond_its_node() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+                      "status": {"allocatable": {"cpu": "2"}}});
+    assert_eq!(resized("1500m", node.clone()), Ok(()));
+    let refused = resized("3", node).unwrap_err();
+    let why = "node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000";
+    assert_eq!(refused.message, format!("pods \"a\" is forbidden: {why}"));
+    assert_eq!(refused.details.unwrap().causes[0].reason, "NodeCapacity");
+}
+
+#[test]
+fn an_update_keeps_the_priority_that_the_class_gave() {
+    let old = json!({"spec": {"priority": 7, "preemptionPolicy": "Never"}});
+    let mut new = json!({"spec": {"priority": null}});
+    priority::mutate_update(&mut new, &old);
+    assert_eq!(new, old);
+}
+
+#[test]
+fn a_binding_brings_the_zone_of_its_node() {
+    let (kind, resource) = (GroupKind::new("", "Pod"), GroupResource::new("", "pods"));
+    let namespace = home();
+    let target =
+        Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: Some("binding") };
+    let mut binding = json!({"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "asb-zoned"}});
+    mutate_create(target, &mut binding, &world(), &mut String::new).unwrap();
+    let labels = json!({"topology.kubernetes.io/zone": "z1", "topology.kubernetes.io/region": "r1"});
+    assert_eq!(binding["metadata"]["labels"], labels);
+}
+
+#[test]
+fn hostile_objects_are_refused_or_left_alone() {
+    let shapes = [json!("x"), json!([{}]), json!(7), json!({"a": 1})];
+    for (kind, shape) in
+        strategy::all_kinds().flat_map(|kind| shapes.iter().map(move |shape| (kind.clone(), shape)))
+    {
+        let object = json!({"apiVersion": crate::identity::api_version(&kind.group, "v1"), "kind": kind.kind,
+                            "metadata": {"labels": shape, "annotations": shape, "finalizers": shape},
+                            "spec": shape, "status": shape, "endpoints": shape, "secrets": shape});
+        let _ = create(&object, &home());
+        let nested = json!({"apiVersion": object["apiVersion"], "kind": kind.kind, "metadata": {"name": "a"},
+                            "spec": {"containers": shape, "initContainers": shape, "volumes": shape,
+                                     "ports": shape, "tolerations": shape, "affinity": shape, "type": "NodePort"}});
+        let _ = create(&nested, &home());
+        for subresource in
+            [None, Some("status"), Some("resize"), Some("ephemeralcontainers"), Some("finalize")]
+        {
+            let change = Change {
+                name: String::new(),
+                subresource: subresource.map(ToOwned::to_owned),
+                old: nested.clone(),
+                new: object.clone(),
+                stored: Value::Null,
+                generation: [0, 0],
+            };
+            let _ = update(&change);
+        }
+    }
+}
+
+#[test]
+fn tolerations_that_others_cover_are_left_out() {
+    let short = json!({"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5});
+    let long = json!({"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 9});
+    let value = json!({"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"});
+    let other = json!({"key": "b", "operator": "Equal", "value": "x"});
+    let number = json!({"key": "a", "operator": "Lt", "value": "7"});
+    let any = json!({"operator": "Exists"});
+    let merged = |first: &[&Value], second: &[&Value]| {
+        let owned = |list: &[&Value]| list.iter().map(|value| (*value).clone()).collect::<Vec<_>>();
+        toleration::merged(&owned(first), &owned(second))
+    };
+    assert_eq!(merged(&[&short, &other], &[&long]), [other.clone(), long.clone()]);
+    assert_eq!(merged(&[&long, &long], &[&short, &value]), [long.clone(), value.clone()]);
+    assert_eq!(merged(&[&number, &other], &[&number]), [number.clone(), other.clone()]);
+    assert_eq!(merged(&[&short, &value, &other, &number], &[&any, &long]), [any]);
+}
+
+#[test]
+fn very_many_tolerations_are_merged_in_little_time() {
+    let many: Vec<Value> = (0..50_000)
+        .map(|seconds| json!({"key": "a", "operator": "Equal", "value": "x", "tolerationSeconds": seconds}))
+        .collect();
+    assert_eq!(toleration::merged(&many, &[]).len(), 1);
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::rule::Constant::{Null, Number, Object, Text};
-use super::rule::{self, Rule, missing, unsaid};
+use super::rule::{self, Rule, listed, missing, unsaid};
 use super::spelling::Form::{MicroTime, Quantities, Resources, Time};
 use super::spelling::Spelling;
 use super::{Defaults, pod, service, text, volume};
@@ -143,7 +143,7 @@ const NODE: &[Rule] = &[
     missing("status.nodeInfo", "architecture", Text("")),
     missing("status.conditions[]", "lastHeartbeatTime", Null),
     missing("status.conditions[]", "lastTransitionTime", Null),
-    missing("status.images[]", "names", Null),
+    listed("status.images[]", "names"),
 ];
 const NODE_SPELLINGS: &[Spelling] = &[
     ("status", "capacity", Resources),
@@ -158,8 +158,8 @@ const SECRET: &[Rule] = &[unsaid("", "type", Text("Opaque"))];
 const ENDPOINTS: &[Rule] = &[unsaid("subsets[].ports[]", "protocol", Text("TCP"))];
 
 const ENDPOINT_SLICE: &[Rule] = &[
-    missing("", "endpoints", Null),
-    missing("", "ports", Null),
+    listed("", "endpoints"),
+    listed("", "ports"),
     missing("endpoints[]", "conditions", Object),
     missing("ports[]", "name", Text("")),
     missing("ports[]", "protocol", Text("TCP")),
@@ -213,7 +213,7 @@ const RUNTIME_CLASS_SPELLINGS: &[Spelling] = &[("overhead", "podFixed", Quantiti
 const STORAGE_CLASS: &[Rule] =
     &[missing("", "reclaimPolicy", Text("Delete")), missing("", "volumeBindingMode", Text("Immediate"))];
 
-const ROLE: &[Rule] = &[missing("", "rules", Null), missing("rules[]", "verbs", Null)];
+const ROLE: &[Rule] = &[listed("", "rules"), listed("rules[]", "verbs")];
 
 const BINDING: &[Rule] =
     &[missing("", "roleRef", Object), unsaid("roleRef", "apiGroup", Text("rbac.authorization.k8s.io"))];

@@ -94,7 +94,9 @@ pub(super) fn after(pod: &mut Value) {
     container::open_host_ports(pod);
     volume::apply(pod);
     container::apply(pod);
-    CONTAINER_STATUSES.iter().for_each(|list| rule::apply(pod, list, CONTAINER_STATUS));
+    for list in CONTAINER_STATUSES {
+        rule::apply(pod, list, CONTAINER_STATUS);
+    }
     rule::each(pod, "spec", &mut agree_on_account);
     rule::each(pod, "spec", &mut |spec| {
         if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|it| it < 0) {
@@ -102,7 +104,7 @@ pub(super) fn after(pod: &mut Value) {
         }
     });
     rule::each(pod, "status", &mut |status| {
-        agree_on_first(status, "podIP", "podIPs", |ip| json!({"ip": ip}), |it| &it["ip"])
+        agree_on_first(status, "podIP", "podIPs", |ip| json!({"ip": ip}), |it| &it["ip"]);
     });
     rule::each(pod, "metadata.annotations", &mut |annotations| {
         annotations.retain(|name, _| !FORGOTTEN.contains(&name.as_str()));

@@ -27,12 +27,60 @@ enum Notation {
 
 const NANO: i128 = 1_000_000_000;
 const MILLI: i128 = 1_000_000;
+
+/// Binary amounts end at what fits into 64 bits.
+const MOST_BINARY: i128 = i64::MAX as i128 * NANO;
 const DECIMAL: [(&str, i32); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// More digits than this are no amount of anything, and would only cost time.
 const MOST_DIGITS: usize = 36;
+
+/// The parts of a number with a suffix.
+struct Written<'a> {
+    /// Without zeros in front
+    whole: &'a str,
+    fraction: &'a str,
+    suffix: &'a str,
+}
+
+impl<'a> Written<'a> {
+    fn split(text: &'a str) -> Option<Self> {
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+        let (number, suffix) = unsigned.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let has_digits = !whole.is_empty() || !fraction.is_empty();
+        has_digits.then(|| Self { whole: whole.trim_start_matches('0'), fraction, suffix })
+    }
+
+    /// All digits, without the point.
+    fn value(&self) -> Option<i128> {
+        let digits = format!("0{}{}", self.whole, self.fraction);
+        if digits.len() > MOST_DIGITS { None } else { digits.parse().ok() }
+    }
+
+    /// Whether Kubernetes takes a spelling for canonical. It is a guess there, too, but one that clients can see.
+    fn is_kept(&self, value: i128, scale: i32, notation: Notation) -> bool {
+        if value == 0 || self.whole.len() + self.fraction.len() > 18 || scale < -9 {
+            return false;
+        }
+        match notation {
+            Notation::Binary => self.fraction.is_empty() && value & 7 != 0,
+            Notation::Decimal | Notation::Exponent => {
+                scale % 3 == 0 && value % 1000 != 0 && !self.whole.is_empty()
+            }
+        }
+    }
+}
+
+impl Notation {
+    /// Parts of one are not written in binary.
+    fn without_binary(self) -> Self {
+        if self == Self::Binary { Self::Decimal } else { self }
+    }
+}
 
 impl Quantity {
     /// A quantity from a field: text, or a plain number.
@@ -46,22 +94,20 @@ impl Quantity {
 
     /// None where the text is not a quantity, or one beyond what can be counted.
     pub fn parse(text: &str) -> Option<Self> {
-        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
-        let (number, suffix) = unsigned.split_at(end);
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let digits = format!("{}{fraction}", whole.trim_start_matches('0'));
-        if number.len() <= usize::from(number.contains('.')) || digits.len() > MOST_DIGITS {
-            return None;
-        }
-        let (multiplier, exponent, notation) = interpret(suffix)?;
-        let digits_value: i128 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
-        let scale = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-        let magnitude = scaled(digits_value.checked_mul(multiplier)?, scale.checked_add(9)?)?;
-        let nanos = if text.starts_with('-') { -magnitude } else { magnitude };
-        let kept =
-            is_kept(&digits, digits_value, scale, notation, !fraction.is_empty()).then(|| text.to_owned());
-        Some(Self { nanos: capped(nanos, notation), notation: plain_if_small(nanos, notation), kept })
+        let written = Written::split(text)?;
+        let (multiplier, exponent, notation) = interpret(written.suffix)?;
+        let value = written.value()?;
+        let scale = exponent.checked_sub(i32::try_from(written.fraction.len()).ok()?)?;
+        let nanos = value.checked_mul(multiplier).and_then(|value| scaled(value, scale.checked_add(9)?));
+        let nanos = match notation {
+            Notation::Binary => nanos.unwrap_or(MOST_BINARY).min(MOST_BINARY),
+            Notation::Decimal | Notation::Exponent => nanos?,
+        };
+        let nanos = if text.starts_with('-') { -nanos } else { nanos };
+        let notation = if (1..NANO).contains(&nanos) { notation.without_binary() } else { notation };
+        let is_kept = nanos.abs() != MOST_BINARY && written.is_kept(value, scale, notation);
+        let kept = is_kept.then(|| text.to_owned());
+        Some(Self { nanos, notation, kept })
     }
 
     pub fn is_positive(&self) -> bool {
@@ -171,27 +217,4 @@ fn scaled(value: i128, power: i32) -> Option<i128> {
         return if value == 0 { Some(0) } else { value.checked_mul(factor?) };
     }
     Some(factor.map_or(i128::from(value != 0), |factor| value / factor + i128::from(value % factor != 0)))
-}
-
-/// Binary amounts end at what fits into 64 bits.
-fn capped(nanos: i128, notation: Notation) -> i128 {
-    let most = i128::from(i64::MAX) * NANO;
-    if notation == Notation::Binary { nanos.clamp(-most, most) } else { nanos }
-}
-
-fn plain_if_small(nanos: i128, notation: Notation) -> Notation {
-    if notation == Notation::Binary && (1..NANO).contains(&nanos) { Notation::Decimal } else { notation }
-}
-
-/// Whether Kubernetes takes a spelling for canonical. It is a guess there, too, but one that clients can see.
-fn is_kept(digits: &str, value: i128, scale: i32, notation: Notation, has_fraction: bool) -> bool {
-    if value == 0 || digits.len() > 18 || scale < -9 {
-        return false;
-    }
-    match notation {
-        Notation::Binary => !has_fraction && value & 7 != 0,
-        Notation::Decimal | Notation::Exponent => {
-            scale % 3 == 0 && !digits.ends_with("000") && !digits.starts_with('0')
-        }
-    }
 }

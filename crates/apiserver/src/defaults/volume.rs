@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::image;
 use super::rule::Constant::{Flag, Null, Number, Object, Text};
-use super::rule::{self, Rule, missing, unsaid};
+use super::rule::{self, Rule, listed, missing, unsaid};
 
 /// `rw-r--r--`
 const MODE: i64 = 0o644;
@@ -16,7 +16,7 @@ const VOLUME: &[Rule] = &[
     unsaid("downwardAPI.items[].fieldRef", "apiVersion", Text("v1")),
     missing("downwardAPI.items[].resourceFieldRef", "divisor", Text("0")),
     missing("projected", "defaultMode", Number(MODE)),
-    missing("projected", "sources", Null),
+    listed("projected", "sources"),
     missing("projected.sources[].serviceAccountToken", "expirationSeconds", Number(3600)),
     unsaid("projected.sources[].downwardAPI.items[].fieldRef", "apiVersion", Text("v1")),
     missing("projected.sources[].downwardAPI.items[].resourceFieldRef", "divisor", Text("0")),

@@ -8,7 +8,9 @@ pub(super) fn apply(pod: &mut Value) {
     let Some(labels) = pod["metadata"]["labels"].as_object().cloned() else { return };
     for affinity in ["podAffinity", "podAntiAffinity"] {
         let required = format!("/spec/affinity/{affinity}/requiredDuringSchedulingIgnoredDuringExecution");
-        fields::list_mut(pod, &required).iter_mut().for_each(|term| select(term, &labels));
+        for term in fields::list_mut(pod, &required) {
+            select(term, &labels);
+        }
         let preferred = format!("/spec/affinity/{affinity}/preferredDuringSchedulingIgnoredDuringExecution");
         for preference in fields::list_mut(pod, &preferred) {
             preference.get_mut("podAffinityTerm").into_iter().for_each(|term| select(term, &labels));

@@ -19,7 +19,11 @@ impl AddressRange {
     pub fn parse(text: &str) -> Option<Self> {
         let (address, length) = text.split_once('/')?;
         let (address, length): (Ipv4Addr, u32) = (address.parse().ok()?, length.parse().ok()?);
-        let hosts = u32::MAX.checked_shr(length).filter(|_| length <= 32).unwrap_or_default();
+        let hosts = match length {
+            0..=31 => u32::MAX >> length,
+            32 => 0,
+            _ => return None,
+        };
         Some(Self { first: address.to_bits() & !hosts, last: address.to_bits() | hosts })
     }
 

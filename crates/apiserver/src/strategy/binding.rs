@@ -19,7 +19,9 @@ pub fn bind(pod: &mut Value, binding: &Value, now: Timestamp) -> Result<(), Stat
     check_free(pod, &name)?;
     fields::set(pod, "/spec/nodeName", binding["target"]["name"].clone());
     fields::remove(pod, "/status/nominatedNodeName");
-    ["annotations", "labels"].into_iter().for_each(|field| merge(pod, binding, field));
+    for field in ["annotations", "labels"] {
+        merge(pod, binding, field);
+    }
     set_condition(pod, json!({"type": "PodScheduled", "status": "True"}), now);
     Ok(())
 }

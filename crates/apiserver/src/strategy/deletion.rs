@@ -19,16 +19,32 @@ pub enum Deletion {
     Pending,
 }
 
-/// Only Pods leave gracefully: those that run on a node have the time that they, or the request, ask for.
+/// Pods that run on a node have the time that they, or the request, ask for. Namespaces stay until their content is
+/// gone. Everything else goes at once.
 pub fn begin_deletion(kind: &GroupKind, object: &mut Value, grace: Option<i64>, now: Timestamp) -> Deletion {
-    if *kind != GroupKind::new("", "Pod") {
-        return Deletion::Immediate;
-    }
+    let is_marked = !object["metadata"]["deletionTimestamp"].is_null();
     let grace = grace.map(at_least_a_second);
-    if object["metadata"]["deletionTimestamp"].is_null() {
-        begin(object, grace, now)
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Pod") if is_marked => hurry(object, grace, now),
+        ("", "Pod") => begin(object, grace, now),
+        ("", "Namespace") if is_marked => leave(object),
+        ("", "Namespace") => terminate(object, now),
+        _ => Deletion::Immediate,
+    }
+}
+
+fn terminate(namespace: &mut Value, now: Timestamp) -> Deletion {
+    fields::set(namespace, "/metadata/deletionTimestamp", second(now));
+    fields::set(namespace, "/status/phase", "Terminating");
+    Deletion::Graceful
+}
+
+/// Whoever empties the namespace takes its finalizers off.
+fn leave(namespace: &Value) -> Deletion {
+    if fields::list(namespace, "/spec/finalizers").is_empty() {
+        Deletion::Immediate
     } else {
-        hurry(object, grace, now)
+        Deletion::Pending
     }
 }
 

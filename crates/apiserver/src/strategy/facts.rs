@@ -29,6 +29,12 @@ pub fn facts(kind: &GroupKind) -> Option<&'static Facts> {
     FACTS.iter().find(|facts| facts.group == kind.group && facts.kind == kind.kind)
 }
 
+/// Every kind that there are facts about.
+#[cfg(test)]
+pub(crate) fn all_kinds() -> impl Iterator<Item = GroupKind> {
+    FACTS.iter().map(|facts| GroupKind::new(facts.group, facts.kind))
+}
+
 /// What most kinds are.
 const PLAIN: Facts = Facts {
     group: "",

@@ -102,7 +102,9 @@ fn keep_observed(new: &mut Value, old: &Value) {
     }
     for condition in list_mut(new, "/status/conditions") {
         let before = known.get_mut(text(condition, "/type")).and_then(VecDeque::pop_front);
-        before.into_iter().for_each(|before| fill(condition, before, "/observedGeneration"));
+        if let Some(before) = before {
+            fill(condition, before, "/observedGeneration");
+        }
     }
 }
 
@@ -121,7 +123,9 @@ fn keep_all_but_ephemeral(new: &mut Value, old: &Value) {
 
 fn keep_spec_and_metadata(new: &mut Value, old: &Value) {
     copy(new, old, "/spec");
-    METADATA.iter().for_each(|at| copy(new, old, at));
+    for at in METADATA {
+        copy(new, old, at);
+    }
 }
 
 /// Containers that do not pair up with the old ones are left for validation to refuse.
@@ -144,7 +148,9 @@ fn sized(new: &[Value], old: &[Value]) -> Vec<Value> {
     }
     let resized = new.iter().zip(old).map(|(new, old)| {
         let mut container = old.clone();
-        ["/resources", "/resizePolicy"].into_iter().for_each(|at| copy(&mut container, new, at));
+        for at in ["/resources", "/resizePolicy"] {
+            copy(&mut container, new, at);
+        }
         container
     });
     resized.collect()

@@ -1,7 +1,9 @@
 //! Services: which address families they have, which addresses and ports they get, and what they lose when their type
 //! changes. There is one address family, IPv4.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod ports;
+
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
 use serde_json::{Value, json};
@@ -21,10 +23,10 @@ pub(super) fn prepare_create(service: &mut Value, cluster: &dyn Cluster) -> Resu
         set(service, "/spec/clusterIPs", json!([address]));
     }
     families::settle(service, None).map_err(|errors| invalid(service, &errors))?;
-    let (mut addresses, mut ports) = pools(cluster);
+    let (mut addresses, mut numbers) = pools(cluster);
     allocate_address(service, &mut addresses)?;
-    allocate_ports(service, &mut ports)?;
-    allocate_health_check(service, &mut ports)?;
+    ports::allocate(service, &mut numbers)?;
+    ports::allocate_health_check(service, &mut numbers)?;
     set(service, "/status", json!({"loadBalancer": {}}));
     Ok(())
 }
@@ -32,15 +34,15 @@ pub(super) fn prepare_create(service: &mut Value, cluster: &dyn Cluster) -> Resu
 pub(super) fn allocate_update(new: &mut Value, old: &Value, cluster: &dyn Cluster) -> Result<(), Status> {
     repeat_allocated(new, old);
     families::settle(new, Some(old)).map_err(|errors| invalid(new, &errors))?;
-    let (mut addresses, mut ports) = pools(cluster);
+    let (mut addresses, mut numbers) = pools(cluster);
     if !needs_address(old) && needs_address(new) {
         allocate_address(new, &mut addresses)?;
     }
     if has_ports(new) {
-        update_ports(new, old, &mut ports)?;
+        ports::update(new, old, &mut numbers)?;
     }
     if !needs_health_check(old) && needs_health_check(new) {
-        allocate_health_check(new, &mut ports)?;
+        ports::allocate_health_check(new, &mut numbers)?;
     }
     Ok(())
 }
@@ -50,7 +52,9 @@ pub(super) fn forget_unused(new: &mut Value, old: &Value) {
     let is_same = |new: &Value, field: &str| new["spec"][field] == old["spec"][field];
     let forget = |new: &mut Value, fields: &[&str]| {
         if fields.iter().all(|field| is_same(new, field)) {
-            fields.iter().for_each(|field| drop(remove(new, &format!("/spec/{field}"))));
+            for field in fields {
+                remove(new, &format!("/spec/{field}"));
+            }
         }
     };
     if needs_address(old) && !needs_address(new) {
@@ -59,8 +63,10 @@ pub(super) fn forget_unused(new: &mut Value, old: &Value) {
         forget(new, &["ipFamilyPolicy"]);
         remove(new, "/spec/internalTrafficPolicy");
     }
-    if has_ports(old) && !has_ports(new) && node_ports(new).is_subset(&node_ports(old)) {
-        list_mut(new, "/spec/ports").iter_mut().for_each(|port| drop(remove(port, "/nodePort")));
+    if has_ports(old) && !has_ports(new) && ports::node_ports(new).is_subset(&ports::node_ports(old)) {
+        for port in list_mut(new, "/spec/ports") {
+            remove(port, "/nodePort");
+        }
     }
     if needs_health_check(old) && !needs_health_check(new) {
         forget(new, &["healthCheckNodePort"]);
@@ -103,15 +109,6 @@ fn is_external(service: &Value) -> bool {
     service["spec"].as_object().is_some_and(is_externally_accessible)
 }
 
-fn node_ports(service: &Value) -> BTreeSet<u32> {
-    list(service, "/spec/ports").iter().filter_map(port_number).collect()
-}
-
-/// The node port that a port has.
-fn port_number(port: &Value) -> Option<u32> {
-    number(&port["nodePort"]).filter(|port| *port != 0)
-}
-
 /// What is free of all that the cluster has.
 fn pools(cluster: &dyn Cluster) -> (Pool, Pool) {
     let (mut addresses, mut ports) = (BTreeSet::new(), BTreeSet::new());
@@ -133,7 +130,7 @@ fn repeat_allocated(new: &mut Value, old: &Value) {
         }
     }
     if gets_ports(old) && gets_ports(new) {
-        repeat_ports(new, old);
+        ports::repeat(new, old);
     }
     let has_check = number(&new["spec"]["healthCheckNodePort"]).unwrap_or_default() != 0;
     if needs_health_check(old) && needs_health_check(new) && !has_check {
@@ -145,19 +142,6 @@ fn repeat_allocated(new: &mut Value, old: &Value) {
         match text(new, "/spec/clusterIP").to_owned() {
             none if none.is_empty() => drop(remove(new, "/spec/clusterIPs")),
             address => set(new, "/spec/clusterIPs", json!([address])),
-        }
-    }
-}
-
-/// Ports are known again by their names.
-fn repeat_ports(new: &mut Value, old: &Value) {
-    let taken: BTreeSet<u32> = node_ports(new).intersection(&node_ports(old)).copied().collect();
-    let named = |port: &Value| Some((text(port, "/name").to_owned(), port_number(port)?));
-    let known: BTreeMap<String, u32> = list(old, "/spec/ports").iter().filter_map(named).collect();
-    for port in list_mut(new, "/spec/ports").iter_mut().filter(|port| port.is_object()) {
-        let before = known.get(text(port, "/name")).filter(|before| !taken.contains(before));
-        if let (None, Some(before)) = (port_number(port), before) {
-            set(port, "/nodePort", *before);
         }
     }
 }
@@ -200,104 +184,6 @@ fn refuse_address(service: &Value, address: &str, refused: &Refused) -> Status {
     let detail = format!("failed to allocate IP {address}: {why}");
     let asked = service["spec"]["clusterIPs"].clone();
     invalid(service, &[field::Error::invalid("spec.clusterIPs", asked, detail)])
-}
-
-/// Ports with the same number, for different protocols, share a node port.
-fn allocate_ports(service: &mut Value, pool: &mut Pool) -> Result<(), Status> {
-    if !has_ports(service) {
-        return Ok(());
-    }
-    let (name, gets_ports) = (full_name(service), gets_ports(service));
-    let asked = asked_ports(service);
-    let mut shared: BTreeMap<u32, u32> = BTreeMap::new();
-    for index in 0..list(service, "/spec/ports").len() {
-        let port = &list(service, "/spec/ports")[index];
-        let Some(number) = number(&port["port"]) else { continue };
-        let given = match (port_number(port), shared.get(&number)) {
-            (None, _) if !gets_ports => continue,
-            (None, Some(shared)) => *shared,
-            (Some(own), Some(shared)) if own == *shared => own,
-            (Some(own), Some(_)) => taken(pool, service, index, own)?,
-            (_, None) => match asked.get(&number) {
-                Some(asked) => taken(pool, service, index, *asked)?,
-                None => pool.next(&name).ok_or_else(no_more_ports)?,
-            },
-        };
-        shared.entry(number).or_insert(given);
-        set(&mut list_mut(service, "/spec/ports")[index], "/nodePort", given);
-    }
-    Ok(())
-}
-
-/// The first node port that is asked for, by the port of the Service.
-fn asked_ports(service: &Value) -> BTreeMap<u32, u32> {
-    let mut asked = BTreeMap::new();
-    for port in list(service, "/spec/ports") {
-        if let (Some(number), Some(own)) = (number(&port["port"]), port_number(port)) {
-            asked.entry(number).or_insert(own);
-        }
-    }
-    asked
-}
-
-fn taken(pool: &mut Pool, service: &Value, index: usize, port: u32) -> Result<u32, Status> {
-    pool.take(port).map(|()| port).map_err(|refused| {
-        let place = format!("spec.ports[{index}].nodePort");
-        invalid(service, &[field::Error::invalid(place, port, why(&refused))])
-    })
-}
-
-fn why(refused: &Refused) -> &'static str {
-    match refused {
-        Refused::OutOfRange => {
-            "provided port is not in the valid range. The range of valid ports is 30000-32767"
-        }
-        Refused::Taken => "provided port is already allocated",
-    }
-}
-
-fn no_more_ports() -> Status {
-    Status::internal("failed to allocate a nodePort: range is full")
-}
-
-/// Ports that the Service had are its own.
-fn update_ports(new: &mut Value, old: &Value, pool: &mut Pool) -> Result<(), Status> {
-    let (name, gets_ports) = (full_name(new), gets_ports(new));
-    let mut mine = node_ports(old);
-    let mut seen = BTreeSet::new();
-    for index in 0..list(new, "/spec/ports").len() {
-        let port = &list(new, "/spec/ports")[index];
-        let protocol = text(port, "/protocol").to_owned();
-        let given = match port_number(port) {
-            None if !gets_ports || !port.is_object() => continue,
-            None => pool.next(&name).ok_or_else(no_more_ports)?,
-            Some(own) if mine.contains(&own) => own,
-            Some(own) => taken(pool, new, index, own)?,
-        };
-        mine.insert(given);
-        set(&mut list_mut(new, "/spec/ports")[index], "/nodePort", given);
-        if !seen.insert((protocol.clone(), given)) {
-            return Err(Status::new(500, "", format!("duplicate nodePort: {{{protocol} {given}}}")));
-        }
-    }
-    Ok(())
-}
-
-fn allocate_health_check(service: &mut Value, pool: &mut Pool) -> Result<(), Status> {
-    if !needs_health_check(service) {
-        return Ok(());
-    }
-    match number(&service["spec"]["healthCheckNodePort"]).filter(|port| *port != 0) {
-        Some(asked) => pool.take(asked).map_err(|refused| {
-            let why = why(&refused);
-            Status::internal(&format!("failed to allocate requested HealthCheck NodePort {asked}: {why}"))
-        }),
-        None => {
-            let port = pool.next(&full_name(service)).ok_or_else(no_more_ports)?;
-            set(service, "/spec/healthCheckNodePort", port);
-            Ok(())
-        }
-    }
 }
 
 /// The address family of an address.

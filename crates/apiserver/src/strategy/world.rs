@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{AddressRange, Cluster};
 use crate::identity::{GroupKind, group_version};
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct World(pub Vec<Value>);
 
 impl World {

@@ -76,7 +76,9 @@ pub fn resets(kind: &GroupKind, subresource: Option<&str>) -> Resets {
 /// Takes what this way of writing does not write from the old object.
 pub(super) fn keep(kind: &GroupKind, subresource: Option<&str>, new: &mut Value, old: &Value) {
     let keeps = find(kind, subresource).map_or(&[][..], |write| write.keeps);
-    keeps.iter().for_each(|path| fields::copy(new, old, &format!("/{}", path.replace('.', "/"))));
+    for path in keeps {
+        fields::copy(new, old, &format!("/{}", path.replace('.', "/")));
+    }
 }
 
 fn find(kind: &GroupKind, subresource: Option<&str>) -> Option<&'static Write> {
