@@ -8,6 +8,30 @@ use super::*;
 use crate::security::authentication::{User, service_account};
 
 const NAMESPACES: [&str; 3] = ["", "a", "b"];
+/// What reviews look at.
+const FIELDS: [&str; 21] = [
+    "metadata",
+    "namespace",
+    "spec",
+    "user",
+    "groups",
+    "extra",
+    "token",
+    "resourceAttributes",
+    "verb",
+    "nonResourceAttributes",
+    "fieldSelector",
+    "labelSelector",
+    "rawSelector",
+    "requirements",
+    "key",
+    "operator",
+    "values",
+    "boundObjectRef",
+    "name",
+    "kind",
+    "audiences",
+];
 
 fn some(texts: &'static [&'static str]) -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(select(texts), 0..3)
@@ -82,6 +106,25 @@ fn question() -> impl Strategy<Value = Attributes> {
     let path = select(&["/x", "/x/y", "/z"][..]).prop_map(|path| Target::Path(path.into()));
     (select(&["get", "list", "watch"][..]), prop_oneof![3 => resource, 1 => path])
         .prop_map(|(verb, target)| Attributes { verb: verb.into(), target })
+}
+
+/// JSON with the fields that reviews look at, and anything in them.
+fn body() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        "[a-z=(,!]{0,4}".prop_map(Value::from)
+    ];
+    leaf.prop_recursive(5, 64, 6, |inner| {
+        let fields = prop::collection::btree_map(select(&FIELDS[..]), inner.clone(), 0..6);
+        prop_oneof![
+            prop::collection::vec(inner, 0..3).prop_map(Value::from),
+            fields.prop_map(|fields| fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()),
+        ]
+    })
 }
 
 /// Looks at every binding, every subject and every role.
@@ -181,5 +224,17 @@ proptest! {
         let role = json!({"kind": "ClusterRole", "metadata": {"name": "new"}, "rules": rules});
         let request = Resource { group: GROUP.into(), resource: "clusterroles".into(), ..Resource::default() };
         prop_assert_eq!(escalation::confirm(&index, &user, &request, &role, None), Ok(()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_body_makes_a_review_panic(body in body()) {
+        let (index, user) = (Index::default(), User::anonymous());
+        let _ = review::subject_access(&index, &body);
+        let _ = review::local_subject_access(&index, "a", &body);
+        let _ = review::self_subject_access(&index, &user, &body);
+        let _ = review::self_subject_rules(&index, &user, &body);
+        let _ = Index::build([&body]);
     }
 }

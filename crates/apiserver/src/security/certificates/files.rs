@@ -85,6 +85,12 @@ impl Folder {
 /// Puts a private file in the place of whatever is there, so that a crash leaves the one or the other. The file of
 /// another user stays that user's.
 pub(super) fn replace_private(path: &Path, text: &str) -> Result<(), Error> {
+    // Such as ~/.kube, where nobody has used kubectl yet.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(PRIVATE_FOLDER)
+        .create(parent(path))
+        .map_err(failed("make the folder of", path))?;
     // A link stays, and what it leads to is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let owner = fs::metadata(&path).ok().map(|metadata| (metadata.uid(), metadata.gid()));
