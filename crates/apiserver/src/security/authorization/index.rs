@@ -278,3 +278,31 @@ impl<'a> Source<'a> {
         format!("RBAC: allowed by {kind} {} of {role_kind} {} to {subject}", Quoted(name), Quoted(role))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::security::authorization::Resource;
+
+    #[test]
+    fn a_reason_names_the_first_subject_that_applies() {
+        let subjects = json!([
+            {"kind": "User", "name": "other"}, {"kind": "Group", "name": "b"},
+            {"kind": "User", "name": "u"}, {"kind": "Group", "name": "a"},
+        ]);
+        let index = Index::build(&[
+            json!({"kind": "ClusterRole", "metadata": {"name": "r"},
+                "rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}),
+            json!({"kind": "ClusterRoleBinding", "metadata": {"name": "x"},
+                "roleRef": {"kind": "ClusterRole", "name": "r"}, "subjects": subjects}),
+        ]);
+        let asked = Attributes::resource("get", Resource { resource: "pods".into(), ..Resource::default() });
+        let decision = index.allowed(&User::new("u", &["a", "b"]), &asked);
+        assert_eq!(
+            decision.reason(),
+            r#"RBAC: allowed by ClusterRoleBinding "x" of ClusterRole "r" to Group "b""#
+        );
+    }
+}
