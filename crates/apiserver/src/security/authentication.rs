@@ -18,7 +18,7 @@ mod tests;
 pub use admin_token::AdminToken;
 pub use jwt::SigningKey;
 pub use liveness::{Object, Objects};
-pub use token_request::Subject;
+pub use token_request::ServiceAccount;
 pub use tokens::{Accepted, Tokens};
 pub use user::{ANONYMOUS, AUTHENTICATED, CREDENTIAL_ID, UNAUTHENTICATED, User};
 

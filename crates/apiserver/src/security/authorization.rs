@@ -20,6 +20,8 @@ pub use index::Index;
 pub use refusal::forbidden;
 pub use rule::Rule;
 
+use std::collections::HashSet;
+
 /// The API group of roles and bindings.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -99,12 +101,9 @@ impl Decision {
 
 /// Several problems in one line, each said once, as Kubernetes joins them.
 fn joined(problems: &[String]) -> String {
-    let mut distinct: Vec<&str> = Vec::new();
-    for problem in problems {
-        if !distinct.contains(&problem.as_str()) {
-            distinct.push(problem);
-        }
-    }
+    let mut seen = HashSet::new();
+    let distinct: Vec<&str> =
+        problems.iter().map(String::as_str).filter(|problem| seen.insert(*problem)).collect();
     match distinct.as_slice() {
         [only] => (*only).to_owned(),
         several => format!("[{}]", several.join(", ")),

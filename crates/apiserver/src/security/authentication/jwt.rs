@@ -42,8 +42,7 @@ impl SigningKey {
     pub fn from_pkcs8(der: &[u8]) -> Option<Self> {
         let pair =
             EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &SystemRandom::new()).ok()?;
-        let info = [&SUBJECT_PUBLIC_KEY_INFO, pair.public_key().as_ref()].concat();
-        let id = URL_SAFE_NO_PAD.encode(digest(&SHA256, &info));
+        let id = key_id(pair.public_key().as_ref());
         Some(Self { pair, id })
     }
 
@@ -96,6 +95,12 @@ impl fmt::Debug for SigningKey {
     }
 }
 
+/// By which name a public key is known: a digest from which the key cannot be told.
+fn key_id(point: &[u8]) -> String {
+    let info = [&SUBJECT_PUBLIC_KEY_INFO, point].concat();
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, &info))
+}
+
 struct Parts<'a> {
     /// The first two parts, which the signature covers as they are written
     signed: &'a str,
@@ -124,4 +129,17 @@ impl<'a> Parts<'a> {
 fn decoded(part: &str) -> Option<Value> {
     let value: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()?;
     value.is_object().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_the_ids_that_the_real_server_gives_them() {
+        let coordinates =
+            ["wauNDQvA0p4gq1b6mfVI4ZlxpvuW2kpXOL3EKyFHa6Y", "JgD6EEwNOLAXjL35z3IzHUcrAextkQhyBnkwScPp8ck"];
+        let [x, y] = coordinates.map(|coordinate| URL_SAFE_NO_PAD.decode(coordinate).unwrap());
+        assert_eq!(key_id(&[vec![4], x, y].concat()), "P0dHYHoPBO3LObV8kUdVjFCUcBxoF4gPKHyTjdgTTn0");
+    }
 }

@@ -88,7 +88,7 @@ fn request(spec: Value) -> Value {
 }
 
 fn issue(tokens: &Tokens, name: &str, spec: Value) -> String {
-    let subject = Subject { namespace: "security", name };
+    let subject = ServiceAccount { namespace: "security", name };
     let answer = tokens.issue(&request(spec), subject, &Cluster::recorded(), now(), Uuid::nil()).unwrap();
     text(&answer, &["status", "token"]).to_owned()
 }
@@ -107,7 +107,7 @@ fn token_requests_are_answered_as_by_the_real_server() {
     let (recorded, cluster) = (recorded(), Cluster::recorded());
     let tokens = authenticator().tokens;
     for request in list(&recorded, "requests") {
-        let subject = Subject { namespace: "security", name: text(request, &["name"]) };
+        let subject = ServiceAccount { namespace: "security", name: text(request, &["name"]) };
         let time =
             text(&request["answer"], &["metadata", "creationTimestamp"]).parse().unwrap_or_else(|_| now());
         let id = text(&request["claims"], &["jti"]).parse().unwrap_or_else(|_| Uuid::nil());
@@ -303,6 +303,18 @@ fn the_admin_token_is_whole_or_nothing() {
     }
     assert!(AdminToken::new("short").is_none());
     assert!(!format!("{authenticator:?}").contains(token));
+}
+
+#[test]
+fn a_request_with_metadata_of_another_type_is_answered_all_the_same() {
+    let tokens = authenticator().tokens;
+    let account = ServiceAccount { namespace: "security", name: "plain" };
+    for request in [json!({"metadata": "x"}), json!("x"), json!([]), json!({"spec": []})] {
+        assert!(
+            tokens.issue(&request, account, &Cluster::recorded(), now(), Uuid::nil()).is_ok(),
+            "{request}"
+        );
+    }
 }
 
 #[test]

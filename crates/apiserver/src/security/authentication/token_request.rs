@@ -24,7 +24,7 @@ const EXTENDED: i64 = 365 * 24 * HOUR;
 
 /// The ServiceAccount that a token is for, as the path of the request names it.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct ServiceAccount<'a> {
     pub namespace: &'a str,
     pub name: &'a str,
 }
@@ -42,7 +42,7 @@ impl Tokens {
     pub fn issue(
         &self,
         request: &Value,
-        subject: Subject<'_>,
+        subject: ServiceAccount<'_>,
         objects: &impl Objects,
         now: Timestamp,
         id: Uuid,
@@ -94,7 +94,7 @@ impl Tokens {
     }
 }
 
-fn check_metadata(request: &Value, subject: Subject<'_>) -> Result<(), Status> {
+fn check_metadata(request: &Value, subject: ServiceAccount<'_>) -> Result<(), Status> {
     let (namespace, name) = (text(request, &["metadata", "namespace"]), text(request, &["metadata", "name"]));
     if !name.is_empty() && name != subject.name {
         let why = "must match the service account name if specified";
@@ -107,7 +107,7 @@ fn check_metadata(request: &Value, subject: Subject<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-fn check_uid(request: &Value, subject: Subject<'_>, account: &Object) -> Result<(), Status> {
+fn check_uid(request: &Value, subject: ServiceAccount<'_>, account: &Object) -> Result<(), Status> {
     let (wanted, uid) = (text(request, &["metadata", "uid"]), &account.uid);
     if wanted.is_empty() || wanted == uid {
         return Ok(());
@@ -129,7 +129,7 @@ fn lifetime(request: &Value) -> Result<i64, Status> {
     Err(invalid("", Error::invalid("spec.expirationSeconds", seconds, why)))
 }
 
-fn bind(request: &Value, subject: Subject<'_>, objects: &impl Objects) -> Result<Bound, Status> {
+fn bind(request: &Value, subject: ServiceAccount<'_>, objects: &impl Objects) -> Result<Bound, Status> {
     let Some(wanted) = at(request, &["spec", "boundObjectRef"]) else { return Ok(Bound::default()) };
     let (group, version) = written_group_version(text(wanted, &["apiVersion"]));
     let (kind, name) = (text(wanted, &["kind"]), text(wanted, &["name"]));
@@ -204,7 +204,8 @@ fn answer(
     now: Timestamp,
     token: &str,
 ) -> Value {
-    let mut metadata = at(request, &["metadata"]).cloned().unwrap_or_else(|| json!({}));
+    let metadata = at(request, &["metadata"]).filter(|metadata| metadata.is_object());
+    let mut metadata = metadata.cloned().unwrap_or_else(|| json!({}));
     metadata["name"] = claims.account.name.as_str().into();
     metadata["namespace"] = claims.namespace.as_str().into();
     metadata["uid"] = claims.account.uid.as_str().into();

@@ -1,6 +1,7 @@
 //! The tokens of ServiceAccounts that this server has issued.
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 
 use super::claims::Claims;
 use super::jwt::Refused;
@@ -29,6 +30,22 @@ impl Tokens {
     /// Tokens that are for this server itself.
     pub fn new(key: SigningKey, issuer: &str) -> Self {
         Self { key, issuer: issuer.to_owned(), audiences: vec![issuer.to_owned()] }
+    }
+
+    /// What `/.well-known/openid-configuration` says, for others who want to check tokens themselves.
+    pub fn discovery(&self, keys: &str) -> Value {
+        json!({
+            "issuer": self.issuer,
+            "jwks_uri": keys,
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        })
+    }
+
+    /// What `/openid/v1/jwks` says.
+    pub fn keys(&self) -> Value {
+        json!({"keys": [self.key.to_jwk()]})
     }
 
     /// Who a token is, if it is good now and for one of the audiences.

@@ -1,6 +1,8 @@
 //! ClusterRoles that gather the rules of others by their labels. Computes what they should hold; whoever watches
 //! ClusterRoles writes it.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::security::json::{at, text};
@@ -9,11 +11,11 @@ use crate::security::json::{at, text};
 /// role with a selector that is not well-formed stays as it is.
 pub fn aggregated(role: &Value, roles: &[&Value]) -> Option<Vec<Value>> {
     let selectors = at(role, &["aggregationRule", "clusterRoleSelectors"])?.as_array()?;
-    let mut gathered: Vec<Value> = Vec::new();
+    let (mut gathered, mut seen) = (Vec::new(), HashSet::new());
     for selector in selectors {
         let requirements = requirements(selector)?;
         for rule in selected(role, roles, &requirements).into_iter().flat_map(rules_of) {
-            if !gathered.contains(rule) {
+            if seen.insert(rule) {
                 gathered.push(rule.clone());
             }
         }

@@ -1,7 +1,7 @@
 //! The roles and bindings of a cluster, found by the users and groups that they are for. A decision looks at the rules
 //! of who asks and at no others; a change of one object touches what that object says and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -25,9 +25,12 @@ pub struct Index {
 struct Scope {
     roles: HashMap<String, Arc<[Rule]>>,
     bindings: HashMap<String, Arc<Binding>>,
-    /// For each subject the bindings that name it, and where in their lists they do.
-    subjects: HashMap<Subject, BTreeMap<String, usize>>,
+    users: Named,
+    groups: Named,
 }
+
+/// For each name the bindings that have it among their subjects, and where in their lists they do.
+type Named = HashMap<String, BTreeMap<String, usize>>;
 
 #[derive(Debug)]
 struct Binding {
@@ -40,7 +43,7 @@ struct Binding {
 }
 
 /// ServiceAccounts are users, by the names that they have as such.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 enum Subject {
     User(String),
     Group(String),
@@ -132,8 +135,7 @@ impl Index {
             "Role" => self.namespaces.get(namespace).and_then(|scope| scope.roles.get(name)),
             kind => return Err(format!("unsupported role reference kind: {}", Quoted(kind))),
         };
-        let kind = kind.to_lowercase();
-        found.ok_or_else(|| format!("{kind}.{GROUP} {} not found", Quoted(name)))
+        found.ok_or_else(|| format!("{}.{GROUP} {} not found", kind.to_lowercase(), Quoted(name)))
     }
 
     /// Bindings of the cluster come first, then those of the namespace; both by name, so that the same question always
@@ -172,9 +174,9 @@ impl Scope {
 
     fn put_binding(&mut self, name: &str, binding: Binding) {
         for (position, (subject, _)) in binding.subjects.iter().enumerate() {
+            let (named, subject) = self.named(subject);
             // The first subject that applies is the one that a reason names.
-            let bindings = self.subjects.entry(subject.clone()).or_default();
-            bindings.entry(name.to_owned()).or_insert(position);
+            named.entry(subject.to_owned()).or_default().entry(name.to_owned()).or_insert(position);
         }
         self.bindings.insert(name.to_owned(), Arc::new(binding));
     }
@@ -186,10 +188,11 @@ impl Scope {
     fn remove_binding(&mut self, name: &str) {
         let Some(binding) = self.bindings.remove(name) else { return };
         for (subject, _) in &binding.subjects {
-            if let Some(bindings) = self.subjects.get_mut(subject) {
+            let (named, subject) = self.named(subject);
+            if let Some(bindings) = named.get_mut(subject) {
                 bindings.remove(name);
                 if bindings.is_empty() {
-                    self.subjects.remove(subject);
+                    named.remove(subject);
                 }
             }
         }
@@ -197,11 +200,9 @@ impl Scope {
 
     /// The bindings that apply to a user, by name.
     fn sources(&self, user: &User) -> Vec<Source<'_>> {
-        let groups: BTreeSet<&String> = user.groups.iter().collect();
-        let subjects = groups.into_iter().map(|group| Subject::Group(group.clone()));
-        let subjects = subjects.chain([Subject::User(user.name.clone())]);
+        let groups = user.groups.iter().filter_map(|group| self.groups.get(group));
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
-        for (name, position) in subjects.filter_map(|subject| self.subjects.get(&subject)).flatten() {
+        for (name, position) in groups.chain(self.users.get(&user.name)).flatten() {
             let first = found.entry(name).or_insert(*position);
             *first = (*first).min(*position);
         }
@@ -209,6 +210,13 @@ impl Scope {
         sources
             .filter_map(|(name, subject)| Some(Source { binding: self.bindings.get(name)?, subject }))
             .collect()
+    }
+
+    fn named<'a>(&mut self, subject: &'a Subject) -> (&mut Named, &'a str) {
+        match subject {
+            Subject::User(name) => (&mut self.users, name),
+            Subject::Group(name) => (&mut self.groups, name),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -268,5 +276,33 @@ impl<'a> Source<'a> {
         let Binding { kind, name, role_kind, role, subjects } = self.binding;
         let subject = &subjects[self.subject].1;
         format!("RBAC: allowed by {kind} {} of {role_kind} {} to {subject}", Quoted(name), Quoted(role))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::security::authorization::Resource;
+
+    #[test]
+    fn a_reason_names_the_first_subject_that_applies() {
+        let subjects = json!([
+            {"kind": "User", "name": "other"}, {"kind": "Group", "name": "b"},
+            {"kind": "User", "name": "u"}, {"kind": "Group", "name": "a"},
+        ]);
+        let index = Index::build(&[
+            json!({"kind": "ClusterRole", "metadata": {"name": "r"},
+                "rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}),
+            json!({"kind": "ClusterRoleBinding", "metadata": {"name": "x"},
+                "roleRef": {"kind": "ClusterRole", "name": "r"}, "subjects": subjects}),
+        ]);
+        let asked = Attributes::resource("get", Resource { resource: "pods".into(), ..Resource::default() });
+        let decision = index.allowed(&User::new("u", &["a", "b"]), &asked);
+        assert_eq!(
+            decision.reason(),
+            r#"RBAC: allowed by ClusterRoleBinding "x" of ClusterRole "r" to Group "b""#
+        );
     }
 }

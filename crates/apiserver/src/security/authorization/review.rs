@@ -26,12 +26,7 @@ pub fn subject_access(index: &Index, body: &Value) -> Result<Value, Status> {
 
 /// Whether a user may do something in the namespace of the request.
 pub fn local_subject_access(index: &Index, namespace: &str, body: &Value) -> Result<Value, Status> {
-    let mut body = body.clone();
-    match text(&body, &["metadata", "namespace"]) {
-        "" if body.is_object() => body["metadata"]["namespace"] = namespace.into(),
-        own if own == namespace => {}
-        _ => return Err(Status::bad_request(OTHER_NAMESPACE)),
-    }
+    let body = in_namespace(body, namespace)?;
     let errors =
         [access_errors(&body), subject_errors(&body), selector_errors(&body), metadata_errors(&body, true)];
     valid(errors.into_iter().chain([local_errors(&body)]))?;
@@ -65,6 +60,22 @@ pub fn self_subject_rules(index: &Index, user: &User, body: &Value) -> Result<Va
         "apiVersion": format!("{GROUP}/v1"), "kind": "SelfSubjectRulesReview",
         "metadata": {}, "spec": {}, "status": status,
     }))
+}
+
+/// The body with the namespace of the request, if it does not say another.
+fn in_namespace(body: &Value, namespace: &str) -> Result<Value, Status> {
+    let own = text(body, &["metadata", "namespace"]);
+    if !own.is_empty() && own != namespace {
+        return Err(Status::bad_request(OTHER_NAMESPACE));
+    }
+    let mut body = body.clone();
+    if let Some(fields) = body.as_object_mut() {
+        let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("namespace".to_owned(), namespace.into());
+        }
+    }
+    Ok(body)
 }
 
 fn answered(body: &Value, index: &Index, user: &User) -> Value {

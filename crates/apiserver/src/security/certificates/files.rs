@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -33,9 +33,8 @@ impl Folder {
             return Err(failed("use the folder", path)(source));
         }
         narrow(path, &metadata, PRIVATE_FOLDER)?;
-        let folder = Self(path.to_owned());
-        folder.sweep()?;
-        Ok(folder)
+        sweep(path, ".")?;
+        Ok(Self(path.to_owned()))
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -58,7 +57,7 @@ impl Folder {
     }
 
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), Error> {
-        replace(&self.path(name), text, None)
+        replace(&self.path(name), text)
     }
 
     /// Writes what others are to find, unless it is there already.
@@ -68,33 +67,35 @@ impl Folder {
             _ => self.write(name, text),
         }
     }
-
-    /// Removes what a crash has left unfinished.
-    fn sweep(&self) -> Result<(), Error> {
-        let entries = fs::read_dir(&self.0).map_err(failed("list", &self.0))?;
-        for entry in entries {
-            let path = entry.map_err(failed("list", &self.0))?.path();
-            if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(UNFINISHED)) {
-                fs::remove_file(&path).map_err(failed("remove", &path))?;
-            }
-        }
-        Ok(())
-    }
 }
 
-/// Puts a private file in the place of whatever is there, so that a crash leaves the one or the other. The file of
-/// another user stays that user's.
+/// Puts a private file in the place of whatever is there, so that a crash leaves the one or the other. It is ours, even
+/// where there was one of somebody else: who can put a file in our way must not get to read what we write.
 pub(super) fn replace_private(path: &Path, text: &str) -> Result<(), Error> {
-    // A link stays, and what it leads to is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let owner = fs::metadata(&path).ok().map(|metadata| (metadata.uid(), metadata.gid()));
-    replace(&path, text, owner)
+    // Such as ~/.kube, where nobody has used kubectl yet.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(PRIVATE_FOLDER)
+        .create(parent(path))
+        .map_err(failed("make the folder of", path))?;
+    let path = destination(path);
+    sweep(parent(&path), &format!(".{}.", file_name(&path)))?;
+    replace(&path, text)
 }
 
-fn replace(path: &Path, text: &str, owner: Option<(u32, u32)>) -> Result<(), Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = path.with_file_name(format!(".{name}.{}{UNFINISHED}", Uuid::new_v4()));
-    let written = write_new(&unfinished, text, owner)
+/// Where a link of our own leads to; the link of somebody else is replaced itself.
+fn destination(path: &Path) -> PathBuf {
+    let own = fs::metadata("/proc/self").ok().map(|process| process.uid());
+    let link = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_symlink);
+    let ours = link.is_some_and(|link| Some(link.uid()) == own);
+    let followed = ours.then(|| fs::canonicalize(path).ok()).flatten();
+    followed.unwrap_or_else(|| path.to_owned())
+}
+
+fn replace(path: &Path, text: &str) -> Result<(), Error> {
+    let unfinished = format!(".{}.{}{UNFINISHED}", file_name(path), Uuid::new_v4());
+    let unfinished = path.with_file_name(unfinished);
+    let written = write_new(&unfinished, text)
         .and_then(|()| fs::rename(&unfinished, path))
         .map_err(failed("write", path));
     if written.is_err() {
@@ -104,14 +105,26 @@ fn replace(path: &Path, text: &str, owner: Option<(u32, u32)>) -> Result<(), Err
     written.and_then(|()| sync_folder(parent(path)))
 }
 
-fn write_new(path: &Path, text: &str, owner: Option<(u32, u32)>) -> io::Result<()> {
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)?;
-    let own = file.metadata()?;
-    if let Some((user, group)) = owner.filter(|owner| *owner != (own.uid(), own.gid())) {
-        fchown(&file, Some(user), Some(group))?;
-    }
     file.write_all(text.as_bytes())?;
     file.sync_all()
+}
+
+/// Removes what a crash has left unfinished.
+fn sweep(folder: &Path, prefix: &str) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(failed("list", folder))? {
+        let path = entry.map_err(failed("list", folder))?.path();
+        let name = file_name(&path);
+        if name.starts_with(prefix) && name.ends_with(UNFINISHED) {
+            fs::remove_file(&path).map_err(failed("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn narrow(path: &Path, metadata: &fs::Metadata, most: u32) -> Result<(), Error> {

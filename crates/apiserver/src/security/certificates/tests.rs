@@ -195,8 +195,11 @@ fn a_kubeconfig_replaces_what_others_could_read() {
     fs::write(&target, "old").unwrap();
     fs::set_permissions(&target, Permissions::from_mode(0o644)).unwrap();
     symlink(&target, &path).unwrap();
+    fs::write(home.0.path().join(".target.1234.unfinished"), "half").unwrap();
     kubeconfig::write(&path, "new").unwrap();
+    kubeconfig::write(&home.0.path().join("a/b/config"), "new").unwrap();
     assert!(path.is_symlink());
+    assert!(!home.0.path().join(".target.1234.unfinished").exists());
     assert_eq!(fs::read_to_string(&target).unwrap(), "new");
     assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
 }
