@@ -121,7 +121,7 @@ fn changed(kind: &GroupKind, subresource: Option<&str>, new: &At, old: &Value) {
         ("node.k8s.io", "RuntimeClass", _) => runtime_class::update(new, old),
         ("rbac.authorization.k8s.io", "ClusterRole", _) => access::update_cluster_role(new, old),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding", _) => {
-            access::update_binding(new, old, Scope::Cluster)
+            access::update_binding(new, old, Scope::Cluster);
         }
         ("rbac.authorization.k8s.io", "Role", _) => access::update_role(new, old),
         ("rbac.authorization.k8s.io", "RoleBinding", _) => access::update_binding(new, old, Scope::Namespace),

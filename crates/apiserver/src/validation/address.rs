@@ -49,7 +49,7 @@ impl At<'_, '_> {
         }
         match sloppy_address(self.text()) {
             None => {
-                self.invalid(self.text(), "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+                self.invalid(self.text(), "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
             }
             Some(_) => match self.text().parse() {
                 Err(_) => self.invalid(self.text(), "must not have leading 0s"),

@@ -213,7 +213,14 @@ impl At<'_, '_> {
 impl At<'_, '_> {
     /// One error for each message that the rule has about the text.
     pub(super) fn must(&self, rule: impl Fn(&str) -> Vec<String>) {
-        rule(self.text()).into_iter().for_each(|message| self.invalid(self.text(), message));
+        self.must_hold(self.text(), rule);
+    }
+
+    /// The same of a text that stands elsewhere and is reported here.
+    pub(super) fn must_hold(&self, text: &str, rule: impl Fn(&str) -> Vec<String>) {
+        for message in rule(text) {
+            self.invalid(text, message);
+        }
     }
 
     /// The text is required, and then obeys the rule.

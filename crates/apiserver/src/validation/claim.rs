@@ -250,7 +250,7 @@ pub(super) fn update_status(new: &At, old: &Value) {
 
 fn resource_key(place: &At, name: &str) {
     let before = place.reported();
-    names::qualified_name(name).into_iter().for_each(|message| place.invalid(name, message));
+    place.must_hold(name, names::qualified_name);
     let native = !name.contains('/') || name.contains("kubernetes.io/");
     if place.reported() == before && native && name != "storage" {
         place.not_supported(name, &["storage"]);

@@ -56,7 +56,7 @@ pub(super) fn sealed(new: &At, old: &Value, fields: &[&str]) {
 
 /// `value` stands under `key`.
 pub(super) fn value_key(value: &At, key: &str) {
-    names::config_key(key).into_iter().for_each(|message| value.invalid(key, message));
+    value.must_hold(key, names::config_key);
 }
 
 pub(super) fn decoded_length(base64: &str) -> usize {

@@ -2,6 +2,7 @@
 //! difference with three lines of context, computed by the longest run of lines that both texts have.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::ops::Range;
 
 const CONTEXT: usize = 3;
@@ -151,9 +152,11 @@ fn write_hunk(text: &mut String, hunk: &[Change], before: &[String], after: &[St
     let trail = (before.len() - last.before.end).min(CONTEXT);
     let left = first.before.start - lead..last.before.end + trail;
     let right = first.after.start - lead..last.after.end + trail;
-    text.push_str(&format!("@@ -{} +{} @@\n", extent(&left), extent(&right)));
+    writeln!(text, "@@ -{} +{} @@", extent(&left), extent(&right)).expect("a string takes everything");
     let mut write = |mark: &str, lines: &[String]| {
-        lines.iter().for_each(|line| text.push_str(&format!("{mark}{line}\n")));
+        for line in lines {
+            writeln!(text, "{mark}{line}").expect("a string takes everything");
+        }
     };
     let mut position = left.start;
     for change in hunk {

@@ -7,13 +7,12 @@ use super::names;
 pub(super) fn labels(labels: &At) {
     for (key, value) in labels.entries() {
         key_of_label(labels, key);
-        let messages = names::label_value(value.text());
-        messages.into_iter().for_each(|message| labels.invalid(value.text(), message));
+        labels.must_hold(value.text(), names::label_value);
     }
 }
 
 fn key_of_label(labels: &At, key: &str) {
-    names::qualified_name(key).into_iter().for_each(|message| labels.invalid(key, message));
+    labels.must_hold(key, names::qualified_name);
 }
 
 /// What a selector must be, or may stay where it was so before.

@@ -119,8 +119,7 @@ pub(super) fn immutable_text(new: &At, old: &At) {
 
 pub(super) fn annotations(annotations: &At) {
     for (key, _) in annotations.entries() {
-        let messages = names::caseless_qualified_name(key);
-        messages.into_iter().for_each(|message| annotations.invalid(key, message));
+        annotations.must_hold(key, names::caseless_qualified_name);
     }
     let size: usize = annotations.entries().map(|(key, value)| key.len() + value.text().len()).sum();
     if size > MOST_OF_ANNOTATIONS {
@@ -175,7 +174,7 @@ fn finalizers(finalizers: &At) {
 }
 
 pub(super) fn name_of_finalizer(place: &At, finalizer: &str) {
-    names::qualified_name(finalizer).into_iter().for_each(|message| place.invalid(finalizer, message));
+    place.must_hold(finalizer, names::qualified_name);
 }
 
 fn known_finalizers(metadata: &At) {

@@ -29,7 +29,7 @@ pub(super) fn update_status(new: &At, old: &Value) {
         "Active" if !deleted => {}
         "Terminating" if deleted => {}
         other if deleted => {
-            phase.invalid(other, "may only be 'Terminating' if `deletionTimestamp` is not empty")
+            phase.invalid(other, "may only be 'Terminating' if `deletionTimestamp` is not empty");
         }
         other => phase.invalid(other, "may only be 'Active' if `deletionTimestamp` is empty"),
     }

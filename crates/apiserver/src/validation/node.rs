@@ -198,7 +198,7 @@ fn kubelet_config(source: &At, place: Place) {
         let field = map.field(name);
         match place {
             Place::Spec if !field.text().is_empty() => {
-                field.forbidden(format!("{name} must not be set in spec"))
+                field.forbidden(format!("{name} must not be set in spec"));
             }
             Place::Spec => {}
             Place::Status => {

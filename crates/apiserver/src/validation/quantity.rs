@@ -133,7 +133,7 @@ impl Scale {
             rest |= digits.pop().is_some_and(|digit| digit != '0');
             power += 1;
             if digits.is_empty() {
-                return if rest { 1 } else { 0 };
+                return i128::from(rest);
             }
         }
         let mut nano: i128 = digits.parse().unwrap_or(MOST);

@@ -93,7 +93,7 @@ fn by_type(spec: &At) {
         if domain.is_empty() {
             name.required("");
         } else {
-            names::dns_subdomain(domain).into_iter().for_each(|message| name.invalid(domain, message));
+            name.must_hold(domain, names::dns_subdomain);
         }
     }
 }

@@ -7,6 +7,10 @@ use super::super::labels::Values;
 use super::{annotations, containers, projections, resources, scheduling, security, spread};
 
 /// Nothing is allowed to a new pod.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a rule of its own that may have been broken before"
+)]
 pub(super) struct Allowances {
     pub(super) indivisible_huge_pages: bool,
     pub(super) values_in_pod_affinity: Values,
@@ -49,7 +53,7 @@ impl Allowances {
         };
         Self {
             indivisible_huge_pages: breaks(&|spec| {
-                containers::visit(spec, resources::huge_pages_are_divisible)
+                containers::visit(spec, resources::huge_pages_are_divisible);
             }),
             values_in_pod_affinity: values(in_affinity("affinity.pod")),
             values_in_node_affinity: values(in_affinity("nodeAffinity.required")),

@@ -110,7 +110,7 @@ pub(super) fn pod_field(reference: &At, supported: &[&str]) {
 }
 
 fn key_of_map(reference: &At, key: &str) {
-    names::qualified_name(key).into_iter().for_each(|message| reference.invalid(key, message));
+    reference.must_hold(key, names::qualified_name);
 }
 
 /// `labels['key']`, taken apart.

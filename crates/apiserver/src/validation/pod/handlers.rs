@@ -40,7 +40,9 @@ fn probe(probe: &At, context: &Context) {
     handler(probe, &OF_PROBES, context);
     let numbers =
         ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"];
-    numbers.into_iter().for_each(|name| probe.field(name).must_not_be_negative());
+    for name in numbers {
+        probe.field(name).must_not_be_negative();
+    }
     let grace = probe.field("terminationGracePeriodSeconds");
     if grace.exists() && grace.integer() <= 0 {
         grace.invalid(grace.integer(), "must be greater than 0");
@@ -97,7 +99,7 @@ fn http_get(action: &At) {
     let headers = action.field("httpHeaders");
     for header in headers.items() {
         let name = header.text_of("name");
-        names::header_name(name).into_iter().for_each(|message| headers.invalid(name, message));
+        headers.must_hold(name, names::header_name);
     }
 }
 

@@ -115,8 +115,7 @@ fn searches(searches: &At) {
     }
     for search in searches.items().filter(|search| search.text() != ".") {
         let name = search.text().strip_suffix('.').unwrap_or(search.text());
-        let messages = names::dns_subdomain_with_underscores(name);
-        messages.into_iter().for_each(|message| search.invalid(name, message));
+        search.must_hold(name, names::dns_subdomain_with_underscores);
     }
 }
 

@@ -156,7 +156,7 @@ pub(in super::super) fn amount(amount: &At, name: &str) {
 
 fn name_of_resource(place: &At, name: &str) -> bool {
     let before = place.reported();
-    names::qualified_name(name).into_iter().for_each(|message| place.invalid(name, message));
+    place.must_hold(name, names::qualified_name);
     let huge = name.starts_with(HUGE_PAGES) || name.starts_with("requests.hugepages-");
     if place.reported() == before && !name.contains('/') && !STANDARD.contains(&name) && !huge {
         place.invalid(name, "must be a standard resource type or fully qualified");

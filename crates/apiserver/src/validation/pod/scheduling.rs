@@ -42,8 +42,7 @@ fn pod_term(term: &At, values: Values) {
     for namespace in term.field("namespaces").items() {
         // Named as if there were only one.
         let place = term.field("namespace");
-        let messages = names::dns_label(namespace.text());
-        messages.into_iter().for_each(|message| place.invalid(namespace.text(), message));
+        place.must_hold(namespace.text(), names::dns_label);
     }
     spread::label_keys(term, &term.field("matchLabelKeys"), &term.field("mismatchLabelKeys"));
     let key = term.field("topologyKey");
@@ -100,7 +99,7 @@ pub(super) fn gates(gates: &At) {
     let mut seen = BTreeSet::new();
     for gate in gates.items() {
         let name = gate.text_of("name");
-        names::qualified_name(name).into_iter().for_each(|message| gate.invalid(name, message));
+        gate.must_hold(name, names::qualified_name);
         if !seen.insert(name) {
             gate.duplicate(name);
         }

@@ -29,9 +29,9 @@ pub(in super::super) fn update(new: &At, old: &Value) {
     if class.text() != old["status"]["qosClass"].as_str().unwrap_or_default() {
         class.invalid(class.text(), "field is immutable");
     }
-    LISTS
-        .iter()
-        .for_each(|name| transitions::of(name, &status.field(name), &old["status"][*name], &old["spec"]));
+    for name in LISTS {
+        transitions::of(name, &status.field(name), &old["status"][name], &old["spec"]);
+    }
     claims(&status, &spec);
     addresses(&status, &old["status"]);
     users(&status, &spec);
@@ -115,7 +115,9 @@ fn extended_claim(claim: &At, spec: &At) {
         }
         claim.field("requestName").holding(request.value).must(names::dns_label);
         if !seen.insert([container.text(), resource.text(), request.text()]) {
-            [container, resource, request].into_iter().for_each(|part| part.duplicate(part.text()));
+            for part in [container, resource, request] {
+                part.duplicate(part.text());
+            }
         }
     }
     claim.field("resourceClaimName").must_be_given_and(names::dns_subdomain);
@@ -211,7 +213,9 @@ fn allocated(status: &At, spec: &At) {
             let all = spec.value.get(containers).and_then(Value::as_array).into_iter().flatten();
             let own = all.into_iter().find(|it| it["name"] == container.text_of("name"));
             for resource in container.field("allocatedResourcesStatus").items() {
-                own.into_iter().for_each(|own| requested(&resource.field("name"), own));
+                if let Some(own) = own {
+                    requested(&resource.field("name"), own);
+                }
                 health(&resource.field("resources"));
             }
         }

@@ -49,7 +49,7 @@ pub(in super::super) fn update_ephemeral_containers(new: &At, old: &Value) {
         let shown = Quoted(name);
         match containers.items().filter(|container| container.text_of("name") == name).last() {
             None => {
-                containers.forbidden(format!("existing ephemeral containers {shown} may not be removed\n"))
+                containers.forbidden(format!("existing ephemeral containers {shown} may not be removed\n"));
             }
             Some(after) if after.value == before => {}
             Some(after) => {
