@@ -35,10 +35,6 @@ enum Change {
 }
 
 impl Comparison {
-    pub(super) fn map(self, change: impl Fn(&FieldSet) -> FieldSet) -> Self {
-        Self { removed: change(&self.removed), modified: change(&self.modified), added: change(&self.added) }
-    }
-
     pub(super) fn written(&self) -> FieldSet {
         self.modified.union(&self.added)
     }

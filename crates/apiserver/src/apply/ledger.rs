@@ -2,13 +2,13 @@
 //! what it owns.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use super::check::{Duplicates, check};
-use super::comparison::{Comparison, compare};
+use super::comparison::compare;
 use super::conflict::{Conflict, Refusal};
 use super::field_set::FieldSet;
 use super::managed::{Identity, Managed, Manager, Operation, Owned};
@@ -39,6 +39,13 @@ static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     ])
 });
 
+/// What a write does to the fields of an object in one version, as far as it can.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    written: FieldSet,
+    removed: FieldSet,
+}
+
 /// One object becomes another.
 pub(super) struct Write<'a> {
     pub(super) context: &'a Context<'a>,
@@ -58,7 +65,7 @@ impl Write<'_> {
             Err(Refusal::Status(status)) => return Err(status.message),
             Err(Refusal::Conflicts(_)) => return Err("a forced write met a conflict".into()),
         };
-        let written = changes.written().difference(&UNOWNED);
+        let written = changes.written.difference(&UNOWNED);
         if !written.is_empty() {
             let identity = Identity::from(writer);
             let owned = managed.owners.entry(identity.clone()).or_insert_with(|| Owned {
@@ -89,32 +96,43 @@ impl Write<'_> {
         managed: &mut Managed,
         except: Option<&Identity>,
         force: bool,
-    ) -> Result<Comparison, Refusal> {
-        let mut views = BTreeMap::from([(self.version.to_owned(), self.seen_from(self.version)?)]);
-        for owned in managed.owners.values() {
-            if !views.contains_key(&owned.api_version) {
-                views.insert(owned.api_version.clone(), self.seen_from(&owned.api_version)?);
-            }
-        }
+    ) -> Result<Changes, Refusal> {
+        let mut views = self.views(managed)?;
         let is_other = |identity: &Identity| except.is_none_or(|except| except != identity);
-        managed.owners.retain(|identity, owned| !is_other(identity) || views[&owned.api_version].is_some());
+        managed
+            .owners
+            .retain(|identity, owned| !is_other(identity) || views.contains_key(&owned.api_version));
         let mut conflicts = Vec::new();
         for (identity, owned) in managed.owners.iter_mut().filter(|(identity, _)| is_other(identity)) {
-            let Some(Some(changes)) = views.get(&owned.api_version) else { continue };
-            let taken = owned.set.intersection(&changes.written());
-            conflicts
-                .extend(taken.paths().into_iter().map(|path| Conflict { owner: identity.clone(), path }));
+            let Some(changes) = views.get(&owned.api_version) else { continue };
+            let taken = owned.set.intersection(&changes.written);
             owned.set = owned.set.difference(&taken).difference(&changes.removed);
+            if !force {
+                let paths = taken.paths().into_iter();
+                conflicts.extend(paths.map(|path| Conflict { owner: identity.clone(), path }));
+            }
         }
-        if !force && !conflicts.is_empty() {
+        if !conflicts.is_empty() {
             return Err(Refusal::Conflicts(conflicts));
         }
         managed.owners.retain(|_, owned| !owned.set.is_empty());
-        Ok(views.remove(self.version).flatten().unwrap_or_default())
+        Ok(views.remove(self.version).unwrap_or_default())
     }
 
-    /// What changes, in a version. None where the version is not served.
-    fn seen_from(&self, version: &str) -> Result<Option<Comparison>, String> {
+    /// What changes, in its own version and in all in which somebody owns fields, as far as they are served.
+    fn views(&self, managed: &Managed) -> Result<BTreeMap<String, Changes>, String> {
+        let owned = managed.owners.values().map(|owned| owned.api_version.as_str());
+        let versions: BTreeSet<&str> = owned.chain([self.version]).collect();
+        let mut views = BTreeMap::new();
+        for version in versions {
+            if let Some(changes) = self.seen_from(version)? {
+                views.insert(version.to_owned(), changes);
+            }
+        }
+        Ok(views)
+    }
+
+    fn seen_from(&self, version: &str) -> Result<Option<Changes>, String> {
         let Some(served) = self.context.versions.get(version) else { return Ok(None) };
         let converted = |object| self.context.in_version(object, self.version, version);
         let (Some(old), Some(new)) = (converted(self.old), converted(self.new)) else { return Ok(None) };
@@ -123,11 +141,12 @@ impl Write<'_> {
             check(kind, object, Duplicates::Tolerated)
                 .map_err(|misfit| format!("failed to compare objects: {misfit}"))?;
         }
-        let changes = match self.context.origin {
+        let comparison = match self.context.origin {
             Origin::Custom => compare(kind, &old, &new),
             Origin::BuiltIn => compare(kind, &settled(&served.schema, &old), &settled(&served.schema, &new)),
         };
-        Ok(Some(changes.map(|set| set.without(&served.reset))))
+        let written = comparison.written().without(&served.reset);
+        Ok(Some(Changes { written, removed: comparison.removed.without(&served.reset) }))
     }
 }
 

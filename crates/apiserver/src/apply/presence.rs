@@ -9,7 +9,10 @@ use serde_json::{Map, Value};
 use crate::schema::{Fields, Schema, Shape};
 
 /// Times that are null where they are not known, in every structure that has them. Others are left out.
-const TIMES: [&str; 7] = [
+const TIMES: [&str; 10] = [
+    "deprecatedFirstTimestamp",
+    "deprecatedLastTimestamp",
+    "eventTime",
     "firstTimestamp",
     "finishedAt",
     "lastHeartbeatTime",
@@ -74,9 +77,21 @@ fn structure(schema: &Schema, fields: &Fields, given: &Map<String, Value>) -> Ma
 fn absent(schema: &Schema, name: &str, field: &Arc<Schema>) -> Option<Value> {
     match &field.default {
         None if is_time(field) && TIMES.contains(&name) => Some(Value::Null),
-        Some(empty @ Value::Object(fields)) if fields.is_empty() => Some(settled(field, empty)),
+        Some(nothing) if is_nothing(nothing) => Some(settled(field, nothing)),
         default if is_required(schema, name) => Some(default.clone().unwrap_or_default()),
         _ => None,
+    }
+}
+
+/// The default of a field that is always there, as opposed to one that is filled in.
+fn is_nothing(default: &Value) -> bool {
+    match default {
+        Value::Null => false,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
     }
 }
 

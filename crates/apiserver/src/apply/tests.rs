@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use serde_json::{Value, json};
 
+use super::typing::Type;
 use super::*;
 use crate::schema::{Published, from_open_api};
 
