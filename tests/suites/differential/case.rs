@@ -144,6 +144,9 @@ pub(crate) struct Keep {
     /// A pointer into an element; the element itself if empty.
     pub by: String,
     pub values: BTreeSet<String>,
+    /// For lists whose order the real server leaves to chance.
+    #[serde(default)]
+    pub sorted: bool,
 }
 
 impl File {

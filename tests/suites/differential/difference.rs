@@ -4,6 +4,10 @@ use std::fmt;
 
 use serde_json::Value;
 
+/// What is shown of a long value, and how much of it before the first difference, in characters.
+const SHORT: usize = 300;
+const BEFORE: usize = 60;
+
 pub(crate) struct Difference {
     pub at: String,
     expected: Option<Value>,
@@ -42,10 +46,20 @@ impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said =
             |value: &Option<Value>| value.as_ref().map_or_else(|| "(absent)".to_owned(), Value::to_string);
+        let (expected, got) = (said(&self.expected), said(&self.got));
+        let same = expected.chars().zip(got.chars()).take_while(|(one, other)| one == other).count();
         writeln!(formatter, "    at {}", self.at)?;
-        writeln!(formatter, "      expected {}", said(&self.expected))?;
-        write!(formatter, "      got      {}", said(&self.got))
+        writeln!(formatter, "      expected {}", around(&expected, same))?;
+        write!(formatter, "      got      {}", around(&got, same))
     }
+}
+
+/// The part of a long text in which it begins to differ.
+fn around(text: &str, same: usize) -> String {
+    let start = if text.len() > SHORT { same.saturating_sub(BEFORE) } else { 0 };
+    let part: String = text.chars().skip(start).take(SHORT).collect();
+    let more = |is_more| if is_more { "…" } else { "" };
+    format!("{}{part}{}", more(start > 0), more(text.chars().count() > start + SHORT))
 }
 
 #[cfg(test)]

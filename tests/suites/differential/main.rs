@@ -43,6 +43,8 @@ areas!(
     garbage,
     subresources,
     discovery,
+    tables,
+    authorization,
 );
 
 #[test]

@@ -87,7 +87,7 @@ fn of_collection(metadata: Value, aliases: &Aliases<'_>) -> Value {
 /// Ages in a Table go on by themselves.
 fn of_table(cell: Value, aliases: &Aliases<'_>) -> Value {
     match cell {
-        Value::String(text) if patterns::is_age(&text) && aliases.is_new(&text) => json!("<age>"),
+        Value::String(text) if aliases.is_new(&text) => json!(aliases.text(&patterns::replace_age(&text))),
         other => rewrite(other, aliases),
     }
 }

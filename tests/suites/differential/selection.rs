@@ -23,12 +23,12 @@ pub(crate) fn apply(selection: &Selection, answer: &mut Value) {
 }
 
 fn retain(list: &mut Value, keep: &Keep) {
-    let wanted = |item: &Value| {
-        let value = item.pointer(&keep.by).and_then(Value::as_str);
-        value.is_some_and(|value| keep.values.contains(value))
-    };
+    let name = |item: &Value| item.pointer(&keep.by).and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Value::Array(items) = list {
-        items.retain(wanted);
+        items.retain(|item| keep.values.contains(&name(item)));
+        if keep.sorted {
+            items.sort_by_key(name);
+        }
     }
     if let Value::Object(fields) = list {
         fields.retain(|key, _| keep.values.contains(key));

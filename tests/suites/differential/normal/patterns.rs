@@ -5,11 +5,11 @@ use std::net::Ipv4Addr;
 /// What Kubernetes' messages say before a version; some quote whole objects.
 const BEFORE_VERSION: &[&str] = &[
     "ResourceVersion in object meta: ",
+    "ResourceVersion in record (",
     ", current: ",
     "too old resource version: 1 (",
-    "ResourceVersion in record (",
-    "resource version: ",
     "resourceVersion\\\":\\\"",
+    "resourceVersion: \"",
 ];
 
 const UID: &str = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
@@ -86,8 +86,18 @@ pub(super) fn replace_versions_in_messages(text: &str, is_new: impl Fn(&str) -> 
     text
 }
 
+/// A cell that is an age, or ends with one, as `3 (5m ago)`.
+pub(super) fn replace_age(text: &str) -> String {
+    if is_age(text) {
+        return "<age>".to_owned();
+    }
+    let (before, last) = text.rsplit_once('(').unwrap_or((text, ""));
+    let is_last = last.strip_suffix(" ago)").is_some_and(is_age);
+    if is_last { format!("{before}(<age> ago)") } else { text.to_owned() }
+}
+
 /// As kubectl shows them: `5s`, `2m3s`.
-pub(super) fn is_age(text: &str) -> bool {
+fn is_age(text: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {
         let digits = leading_digits(rest);

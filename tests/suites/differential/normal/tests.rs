@@ -59,6 +59,7 @@ fn lists_have_a_version_that_others_move() {
 
 #[test]
 fn ages_are_aliased_in_cells_only() {
-    let table = json!({"rows": [{"cells": ["a", "2m3s", 1]}], "grace": "5s"});
-    assert_eq!(normal(vec![table], ""), [json!({"rows": [{"cells": ["a", "<age>", 1]}], "grace": "5s"})]);
+    let table = json!({"rows": [{"cells": ["a", "2m3s", "3 (5d ago)", 1]}], "grace": "5s"});
+    let expected = json!({"rows": [{"cells": ["a", "<age>", "3 (<age> ago)", 1]}], "grace": "5s"});
+    assert_eq!(normal(vec![table], ""), [expected]);
 }
