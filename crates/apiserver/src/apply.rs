@@ -15,6 +15,7 @@ mod ledger;
 mod managed;
 mod merge;
 mod name;
+mod naming;
 mod owned;
 mod presence;
 mod pruning;

@@ -163,6 +163,8 @@ fn sorted(mut spec: Value) -> Value {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn sets_survive_being_written(set in field_set()) {
         prop_assert_eq!(FieldSet::from_fields_v1(&set.to_fields_v1()), Ok(set.clone()));
