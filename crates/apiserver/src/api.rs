@@ -74,6 +74,19 @@ impl Api {
         Timestamp::now()
     }
 
+    /// The object, unless the client has seen a later state of the world than this server.
+    pub(crate) fn get_since(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        version: Option<&str>,
+    ) -> Result<Arc<Entry>, Status> {
+        if let Some(version) = version.filter(|version| !version.is_empty()) {
+            list::not_before(&self.store, list::revision(version).map_err(Status::unexplained)?)?;
+        }
+        self.get(target, name)
+    }
+
     pub fn get(&self, target: &Target<'_>, name: &str) -> Result<Arc<Entry>, Status> {
         let resource = target.resource;
         let entry = self.store.get(&resource.key(target.namespace, name));

@@ -85,20 +85,15 @@ impl FieldValidation {
 /// Reads the object of a request to create or replace one. Kinds of Kubernetes itself are checked to be the expected one
 /// and brought to the form of their structs; of other kinds, only the metadata is.
 pub fn decode(bytes: &[u8], media: Media, expected: Expected, limits: Limits) -> Result<Decoded, Status> {
-    read(parse(bytes, media, expected, limits)?, expected)
+    settle(parse(bytes, media, expected, limits)?, expected)
 }
 
 /// Reads an object that is not what was sent but what became of it, such as by a patch.
 pub fn value(object: Value, expected: Expected) -> Result<Decoded, Status> {
-    read(Parsed { object, duplicates: vec![] }, expected)
+    settle(Parsed { object, duplicates: vec![] }, expected)
 }
 
-/// Reads a JSON text that is no object of a kind, such as a patch. The error is why it is none.
-pub fn json_value(bytes: &[u8], limits: Limits) -> Result<Value, String> {
-    json::parse(bytes, limits.depth).map(|parsed| parsed.object).map_err(|error| error.to_string())
-}
-
-fn read(parsed: Parsed, expected: Expected) -> Result<Decoded, Status> {
+fn settle(parsed: Parsed, expected: Expected) -> Result<Decoded, Status> {
     let Parsed { mut object, duplicates } = parsed;
     let identity = Identity::of(&object);
     let refused = |failure: typed::Failure| identity.refused(expected, &failure.to_string());

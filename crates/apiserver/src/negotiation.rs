@@ -14,10 +14,16 @@ pub enum Syntax {
 pub enum Form {
     Whole,
     Table,
-    /// Only the metadata
-    Partial,
+    /// Only the metadata, of an object or of each object of a list, in a version of `meta.k8s.io`
+    Partial(Extent, &'static str),
     /// Discovery, all groups at once
     Aggregated,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    Object,
+    List,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +32,25 @@ pub struct Representation {
     pub form: Form,
 }
 
+/// Which of the special forms make sense for what is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// None
+    Whole,
+    /// Tables and metadata
+    Objects,
+    /// Everything at once
+    Discovery,
+}
+
 /// The first form that the client names and the server knows; JSON where it names none.
-pub fn negotiate(accept: Option<&str>, known: &[Form]) -> Result<Representation, Status> {
+pub fn negotiate(accept: Option<&str>, choice: Choice) -> Result<Representation, Status> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Ok(Representation { syntax: Syntax::Json, form: Form::Whole });
     };
     let mut wishes: Vec<Wish> = accept.split(',').filter_map(Wish::parse).collect();
     wishes.sort_by(|one, other| other.quality.total_cmp(&one.quality));
-    wishes.iter().find_map(|wish| wish.representation(known)).ok_or_else(not_acceptable)
+    wishes.iter().find_map(|wish| wish.representation(choice)).ok_or_else(not_acceptable)
 }
 
 fn not_acceptable() -> Status {
@@ -61,20 +78,30 @@ impl<'a> Wish<'a> {
         self.parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value).unwrap_or_default()
     }
 
-    fn representation(&self, known: &[Form]) -> Option<Representation> {
+    fn representation(&self, choice: Choice) -> Option<Representation> {
         let syntax = match self.media {
             "application/json" | "application/*" | "*/*" => Syntax::Json,
             "application/yaml" => Syntax::Yaml,
             _ => return None,
         };
-        let form = match (self.parameter("as"), self.parameter("g"), self.parameter("v")) {
+        let version = match self.parameter("v") {
+            "v1" => "v1",
+            "v1beta1" => "v1beta1",
+            _ => "",
+        };
+        let form = match (self.parameter("as"), self.parameter("g"), self.parameter("v"), choice) {
             ("", ..) => Form::Whole,
-            ("Table", "meta.k8s.io", "v1") => Form::Table,
-            ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Form::Partial,
-            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Form::Aggregated,
+            ("Table", "meta.k8s.io", "v1", Choice::Objects) => Form::Table,
+            ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1", Choice::Objects) => {
+                Form::Partial(Extent::Object, version)
+            }
+            ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1", Choice::Objects) => {
+                Form::Partial(Extent::List, version)
+            }
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2", Choice::Discovery) => Form::Aggregated,
             _ => return None,
         };
-        (form == Form::Whole || known.contains(&form)).then_some(Representation { syntax, form })
+        Some(Representation { syntax, form })
     }
 }
 
@@ -82,17 +109,20 @@ impl<'a> Wish<'a> {
 mod tests {
     use super::*;
 
-    fn form(accept: &str, known: &[Form]) -> Option<Form> {
-        negotiate(Some(accept), known).ok().map(|found| found.form)
+    fn form(accept: &str, choice: Choice) -> Option<Form> {
+        negotiate(Some(accept), choice).ok().map(|found| found.form)
     }
 
     #[test]
     fn the_first_form_that_is_known_is_taken() {
         let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-        assert_eq!(form(kubectl, &[Form::Table]), Some(Form::Table));
-        assert_eq!(form(kubectl, &[]), Some(Form::Whole));
-        assert_eq!(form("application/vnd.kubernetes.protobuf,application/json", &[]), Some(Form::Whole));
-        assert_eq!(form("*/*", &[]), Some(Form::Whole));
+        assert_eq!(form(kubectl, Choice::Objects), Some(Form::Table));
+        assert_eq!(form(kubectl, Choice::Whole), Some(Form::Whole));
+        assert_eq!(
+            form("application/vnd.kubernetes.protobuf,application/json", Choice::Whole),
+            Some(Form::Whole)
+        );
+        assert_eq!(form("*/*", Choice::Whole), Some(Form::Whole));
     }
 
     #[test]
@@ -102,13 +132,13 @@ mod tests {
             "application/vnd.kubernetes.protobuf",
             "application/json;as=Table;g=meta.k8s.io;v=v9",
         ] {
-            assert_eq!(negotiate(Some(accept), &[Form::Table]).unwrap_err().code, 406, "{accept}");
+            assert_eq!(negotiate(Some(accept), Choice::Objects).unwrap_err().code, 406, "{accept}");
         }
     }
 
     #[test]
     fn nothing_asked_for_is_json() {
-        assert_eq!(negotiate(None, &[]).unwrap().syntax, Syntax::Json);
-        assert_eq!(negotiate(Some("application/yaml"), &[]).unwrap().syntax, Syntax::Yaml);
+        assert_eq!(negotiate(None, Choice::Whole).unwrap().syntax, Syntax::Json);
+        assert_eq!(negotiate(Some("application/yaml"), Choice::Whole).unwrap().syntax, Syntax::Yaml);
     }
 }

@@ -25,6 +25,8 @@ pub struct ResourcePath {
     pub resource: String,
     pub name: Option<String>,
     pub subresource: Option<String>,
+    /// Written in the older form, `/api/v1/watch/…`, which is a watch whatever the query says.
+    pub is_watch: bool,
 }
 
 impl Path {
@@ -54,6 +56,10 @@ impl Path {
 const OF_NAMESPACES: [&str; 2] = ["finalize", "status"];
 
 fn resource(group: &str, version: &str, parts: &[&str]) -> Path {
+    let (is_watch, parts) = match parts {
+        ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
+        _ => (false, parts),
+    };
     let (namespace, parts) = match parts {
         ["namespaces", _] => (None, parts),
         ["namespaces", _, word, ..] if group.is_empty() && OF_NAMESPACES.contains(word) => (None, parts),
@@ -76,6 +82,7 @@ fn resource(group: &str, version: &str, parts: &[&str]) -> Path {
         resource: resource.to_owned(),
         name: name.map(str::to_owned),
         subresource: subresource.map(str::to_owned),
+        is_watch,
     })
 }
 

@@ -7,13 +7,15 @@ mod versions;
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub(crate) use managers::{applied, configuration, managed};
+pub(crate) use managers::{applied, managed};
 pub(crate) use versions::{to_storage, to_version};
 
+use crate::api::scale;
 use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};
 use crate::deletion::{self, Deletion, Grace};
+use crate::identity::GroupKind;
 use crate::object::Object;
-use crate::resource::{Origin, Resource};
+use crate::resource::{Defined, Origin, Resource};
 use crate::status::Status;
 use crate::strategy::{self, Cluster};
 use crate::{defaults, definition, field, validation};
@@ -79,11 +81,16 @@ pub(crate) fn prepare_create(
     now: Timestamp,
 ) -> Result<(), Status> {
     match &resource.origin {
-        Origin::BuiltIn(_) if is_definition(resource) => definition::prepare_for_create(object),
+        Origin::BuiltIn(_) if is_definition(resource) => {
+            definition::prepare_for_create(object);
+            object.set_meta("generation", 1);
+        }
         Origin::BuiltIn(_) => {
             strategy::prepare_create(&resource.group_kind(), object, cluster, now)?;
-            let generation = strategy::has_generation(&resource.group_kind()).then_some(1);
-            object.set_meta("generation", generation);
+            // Kinds that count no generations keep what they are sent.
+            if strategy::has_generation(&resource.group_kind()) {
+                object.set_meta("generation", 1);
+            }
         }
         Origin::Defined(defined) => {
             if defined.version().has_status {
@@ -101,8 +108,8 @@ pub(crate) fn validate_create(resource: &Resource, object: &Value) -> Vec<field:
         Origin::BuiltIn(_) => validation::create(&resource.group_kind(), object),
         Origin::Defined(defined) => {
             let mut errors = validation::metadata::create(object, resource.is_namespaced, NAMES_OF_DEFINED);
-            errors.extend(defined.version().schema.validate(object, None).errors);
-            errors
+            errors.extend(scale_errors(defined, object));
+            defined.version().schema.validate_after(errors, object, None).errors
         }
     }
 }
@@ -121,7 +128,7 @@ pub(crate) fn prepare_update(
     let follows = match &resource.origin {
         Origin::BuiltIn(_) if is_definition(resource) && subresource.is_none() => {
             definition::prepare_for_update(new, old);
-            false
+            new.get("spec") != old.get("spec")
         }
         Origin::BuiltIn(_) => {
             strategy::prepare_update(&resource.group_kind(), subresource, new, old, cluster, now)?;
@@ -190,14 +197,46 @@ pub(crate) fn validate_update(
         Origin::Defined(defined) => {
             let mut errors = validation::metadata::common_update(new, old, resource.is_namespaced);
             errors.extend(validation::metadata::update(new, old));
-            let verdict = match subresource {
-                Some("status") => defined.version().schema.validate_status(new, old),
-                _ => defined.version().schema.validate(new, Some(old)),
-            };
-            errors.extend(verdict.errors);
-            errors
+            if subresource == Some("status") {
+                errors.extend(defined.version().schema.validate_status(new, old).errors);
+                return errors;
+            }
+            errors.extend(scale_errors(defined, new));
+            defined.version().schema.validate_after(errors, new, Some(old)).errors
         }
     }
+}
+
+fn scale_errors(defined: &Defined, object: &Value) -> Vec<field::Error> {
+    defined.version().scale.as_ref().map_or_else(Vec::new, |paths| scale::errors(object, paths))
+}
+
+/// What a writer should know about an object that is in order all the same.
+pub(crate) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<String> {
+    match &resource.origin {
+        Origin::BuiltIn(_) if is_definition(resource) => definition::warnings(new, old),
+        Origin::BuiltIn(_) => Vec::new(),
+        Origin::Defined(_) => finalizer_warnings(new, old),
+    }
+}
+
+fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
+    let is_new = |name: &&str| old.is_none_or(|old| !old.has_finalizer(name));
+    let plain = new.finalizers().filter(|name| !name.contains('/')).filter(is_new);
+    let warning = |name: &str| {
+        format!(
+            "metadata.finalizers: {}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other \
+             finalizer writers",
+            field::Quoted(name)
+        )
+    };
+    plain.map(warning).collect()
+}
+
+/// Kubernetes keeps Events of both groups as one kind, and says so.
+pub(crate) fn kind_in_messages(resource: &Resource) -> GroupKind {
+    let group = if resource.group == "events.k8s.io" { "" } else { &resource.group };
+    GroupKind::new(group, &resource.kind)
 }
 
 /// Whether a write that names no version is made on whatever is there.

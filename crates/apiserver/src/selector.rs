@@ -19,8 +19,7 @@ pub struct Selector {
 
 impl Selector {
     pub fn parse(labels: Option<&str>, fields: Option<&str>) -> Result<Self, Status> {
-        let labels = LabelSelector::parse(labels.unwrap_or_default())
-            .map_err(|why| Status::bad_request(format!("unable to parse requirement: {why}")))?;
+        let labels = LabelSelector::parse(labels.unwrap_or_default()).map_err(Status::bad_request)?;
         let fields = FieldSelector::parse(fields.unwrap_or_default()).map_err(Status::bad_request)?;
         Ok(Self { labels, fields })
     }

@@ -51,6 +51,11 @@ impl Status {
         Self { details: Some(Box::default()), ..Self::new(404, "NotFound", message) }
     }
 
+    /// A path of a group or version that nobody defines, which Kubernetes answers without a Status.
+    pub(crate) fn no_such_page() -> Self {
+        Self::new(404, "", "404 page not found")
+    }
+
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} already exists", Quoted(name));
         Self::new(409, "AlreadyExists", message).about(resource, name)
@@ -102,6 +107,11 @@ impl Status {
         let message = format!("Internal error occurred: {}", cause.message);
         let details = Details { causes: vec![cause], ..Details::default() };
         Self { details: Some(Box::new(details)), ..Self::new(500, "InternalError", message) }
+    }
+
+    /// What Kubernetes gives no reason for.
+    pub fn unexplained(message: impl Into<String>) -> Self {
+        Self::new(500, "", message)
     }
 
     /// An object that breaks rules, with one cause for each field that does.

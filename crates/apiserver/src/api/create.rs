@@ -29,6 +29,12 @@ impl Api {
         object: Value,
         options: &WriteOptions,
     ) -> Result<Created, Status> {
+        let mut object = object;
+        for field in
+            ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]
+        {
+            object.meta_mut().remove(field);
+        }
         let object = rules::managed(&self.registry(), target, None, object, options, self.now());
         self.create_managed(target, object, options).await
     }
@@ -41,7 +47,7 @@ impl Api {
         options: &WriteOptions,
     ) -> Result<Created, Status> {
         settle_namespace(target, &mut object)?;
-        let warnings = rules::deduplicate_owners(&mut object);
+        let mut warnings = rules::deduplicate_owners(&mut object);
         let surroundings = self.surroundings();
         target.admission(|admitted| {
             admission::mutate_create(admitted, &mut object, &surroundings, &mut random)
@@ -58,6 +64,7 @@ impl Api {
                 }
                 Err(error) => return Err(failed(target, &name, error)),
                 Ok(stored) => {
+                    warnings.extend(rules::warnings(target.resource, &stored, None));
                     let object = rules::to_version(target.resource, &stored)?.into_owned();
                     return Ok(Created { object, warnings });
                 }
@@ -70,9 +77,6 @@ impl Api {
     fn finish(&self, target: &Target<'_>, mut object: Value, generates: bool) -> Result<Value, Status> {
         object.set_meta("uid", uuid::Uuid::new_v4().to_string());
         object.set_meta("creationTimestamp", time(self.now()));
-        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
-            object.meta_mut().remove(field);
-        }
         if generates {
             let name = generated_name(object.meta_text("generateName"));
             object.set_meta("name", name);
@@ -81,9 +85,13 @@ impl Api {
         rules::prepare_create(target.resource, &mut object, &surroundings, self.now())?;
         let errors = rules::validate_create(target.resource, &object);
         if !errors.is_empty() {
-            return Err(Status::invalid(&target.resource.group_kind(), object.name(), &errors));
+            return Err(Status::invalid(&rules::kind_in_messages(target.resource), object.name(), &errors));
         }
         target.admission(|admitted| admission::check_create(admitted, &object, &surroundings))?;
+        if !matches!(object.resource_version(), "" | "0") {
+            return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
+        }
+        object.meta_mut().remove("resourceVersion");
         Ok(object)
     }
 
@@ -108,6 +116,10 @@ impl Api {
 
 /// The namespace of an object is the one of the path it is sent to.
 pub(super) fn settle_namespace(target: &Target<'_>, object: &mut Value) -> Result<(), Status> {
+    if !target.resource.is_namespaced {
+        object.meta_mut().remove("namespace");
+        return Ok(());
+    }
     let expected = target.namespace.unwrap_or_default();
     match object.meta_text("namespace") {
         given if given == expected => Ok(()),

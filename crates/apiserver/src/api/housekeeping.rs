@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Api, Proposal, Target};
 use crate::decode::FieldValidation;
+use crate::object::{child, time};
 use crate::options::{DeleteOptions, WriteOptions};
 use crate::resource::Resource;
 use crate::rules;
@@ -14,6 +15,9 @@ use crate::store::Key;
 
 /// To whom fields belong that the server itself writes.
 const MANAGER: &str = "kube-controller-manager";
+
+/// The same, for what a kube-apiserver does by itself.
+const SERVER: &str = "kube-apiserver";
 
 impl Api {
     /// The resource of a stored object, in the version in which it is stored.
@@ -29,14 +33,38 @@ impl Api {
         change: impl Fn(&mut Value) + Send + Sync,
     ) -> Result<(), Status> {
         let Some(resource) = self.resource_of(key) else { return Ok(()) };
-        let target = Target { resource: &resource, namespace: key.namespace(), subresource, agent: MANAGER };
+        let agent = if resource.group == "apiextensions.k8s.io" { SERVER } else { MANAGER };
+        let target = Target { resource: &resource, namespace: key.namespace(), subresource, agent };
         let propose = |live: Option<&Value>| {
             let mut object = live.cloned().unwrap_or_default();
             change(&mut object);
-            Ok(Proposal { object, is_managed: false })
+            Ok(Proposal::Edit(object))
         };
         let updated = self.update(&target, key.name(), &WriteOptions::default(), false, &propose).await;
         gone_is_fine(updated.map(drop))
+    }
+
+    /// Writes on a Pod why it will go.
+    pub(crate) async fn note_eviction(&self, target: &Target<'_>, name: &str) -> Result<(), Status> {
+        let now = time(self.now());
+        let propose = |live: Option<&Value>| {
+            let mut pod = live.cloned().unwrap_or_default();
+            let conditions = child(&mut pod, "status").entry("conditions").or_insert_with(|| json!([]));
+            if let Some(conditions) = conditions.as_array_mut() {
+                conditions.retain(|condition| condition["type"] != "DisruptionTarget");
+                conditions.push(json!({
+                    "type": "DisruptionTarget",
+                    "status": "True",
+                    "lastProbeTime": null,
+                    "lastTransitionTime": now,
+                    "reason": "EvictionByEvictionAPI",
+                    "message": "Eviction API: evicting",
+                }));
+            }
+            Ok(Proposal::Edit(pod))
+        };
+        let target = Target { subresource: Some("status"), ..*target };
+        self.update(&target, name, &WriteOptions::default(), false, &propose).await.map(drop)
     }
 
     pub(crate) async fn remove(&self, key: &Key, options: &DeleteOptions) -> Result<(), Status> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Api, Target, shown};
 use crate::options::ListOptions;
 use crate::status::Status;
-use crate::store::{Entry, Key, Listing, Revision};
+use crate::store::{Entry, Key, Listing, Revision, Store};
 
 /// A list, or a part of one.
 pub struct Page {
@@ -60,11 +60,11 @@ impl Api {
             let revision = Revision(place.revision);
             return self.store.list_at(&scope, revision).map_err(|_| Status::expired(CONTINUE_TOO_OLD));
         }
-        let wanted = options.resource_version.as_deref().map(revision).transpose()?.unwrap_or_default();
-        let latest = self.store.revision();
-        if wanted > latest {
-            return Err(too_large(wanted, latest));
-        }
+        let wanted = options.resource_version.as_deref().map(revision).transpose();
+        let wanted = wanted
+            .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?
+            .unwrap_or_default();
+        not_before(&self.store, wanted)?;
         match options.resource_version_match.as_deref() {
             Some("Exact") => self.store.list_at(&scope, wanted).map_err(|_| Status::expired(LIST_TOO_OLD)),
             // A page of an old list goes on where the list began.
@@ -105,29 +105,31 @@ fn token(revision: Revision, last: &Key) -> String {
 }
 
 fn place(token: &str) -> Result<Place, Status> {
-    let bad = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
-    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| bad("it is not one of this server's"))?;
-    serde_json::from_slice(&bytes).map_err(|_| bad("it is not one of this server's"))
+    let why = "invalid continue token: continue key is not valid: it is not one of this server's";
+    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| Status::bad_request(why))?;
+    serde_json::from_slice(&bytes).map_err(|_| Status::bad_request(why))
 }
 
-/// A version that a client names.
-pub(super) fn revision(text: &str) -> Result<Revision, Status> {
-    text.parse().map_err(|_| {
-        let why = format!(
-            "Invalid value: {}: strconv.ParseUint: parsing {}: invalid syntax",
-            crate::field::Quoted(text),
-            crate::field::Quoted(text)
-        );
-        Status::bad_request(format!("resourceVersion: {why}"))
-    })
+/// A version that a client names, or what is wrong with it.
+pub(super) fn revision(text: &str) -> Result<Revision, String> {
+    let quoted = crate::field::Quoted(text);
+    let why = format!(
+        "resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax"
+    );
+    text.parse().map_err(|_| why)
 }
 
-fn too_large(wanted: Revision, latest: Revision) -> Status {
+/// Refuses to speak of a time that has not come yet.
+pub(super) fn not_before(store: &Store, wanted: Revision) -> Result<(), Status> {
+    let latest = store.revision();
+    if wanted <= latest {
+        return Ok(());
+    }
     let message = format!("Timeout: Too large resource version: {wanted}, current: {latest}");
     let cause = crate::status::Cause {
         reason: "ResourceVersionTooLarge".into(),
         message: "Too large resource version".into(),
         field: String::new(),
     };
-    Status::new(504, "Timeout", message).with_causes(vec![cause]).retry_after(1)
+    Err(Status::new(504, "Timeout", message).with_causes(vec![cause]).retry_after(1))
 }

@@ -9,8 +9,17 @@ use crate::status::Status;
 /// What somebody makes of a scale.
 pub(crate) type Change<'a> = dyn Fn(&Value) -> Result<Value, Status> + Send + Sync + 'a;
 
+/// The scale of an object, which must say how many replicas it wants.
+pub(crate) fn of(object: &Value, paths: &Scale) -> Result<Value, Status> {
+    if at(object, &paths.spec_replicas).is_none() {
+        let path = crate::field::Quoted(&paths.spec_replicas);
+        return Err(Status::internal(&format!("the spec replicas field {path} does not exist")));
+    }
+    Ok(of_any(object, paths))
+}
+
 /// The scale of an object as it is.
-pub(crate) fn of(object: &Value, paths: &Scale) -> Value {
+pub(crate) fn of_any(object: &Value, paths: &Scale) -> Value {
     let kept = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
     let metadata: Map<String, Value> =
         kept.into_iter().filter_map(|field| Some((field.to_owned(), object.meta(field)?.clone()))).collect();
@@ -28,20 +37,26 @@ pub(crate) fn of(object: &Value, paths: &Scale) -> Value {
 }
 
 /// The object with the replicas that a scale wants. A scale that names a version is meant for that version.
-pub(crate) fn applied(object: &Value, wanted: &Value, paths: &Scale) -> Result<Value, Status> {
+pub(crate) fn applied(object: &Value, wanted: &Value, paths: &Scale) -> Value {
     let replicas = wanted["spec"]["replicas"].as_i64().unwrap_or_default();
-    if replicas < 0 {
-        let error =
-            crate::field::Error::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
-        let kind = crate::identity::GroupKind::new("autoscaling", "Scale");
-        return Err(Status::invalid(&kind, object.name(), &[error]));
-    }
     let mut changed = object.clone();
     set(&mut changed, &paths.spec_replicas, replicas.into());
     if !wanted.resource_version().is_empty() {
         changed.set_meta("resourceVersion", wanted.resource_version());
     }
-    Ok(changed)
+    changed
+}
+
+/// What is wrong with the numbers of an object that can be scaled.
+pub(crate) fn errors(object: &Value, paths: &Scale) -> Vec<crate::field::Error> {
+    let places = [&paths.spec_replicas, &paths.status_replicas];
+    let negative =
+        |path: &&&String| at(object, path).and_then(Value::as_i64).is_some_and(|number| number < 0);
+    let error = |path: &String| {
+        let value = at(object, path).cloned().unwrap_or_default();
+        crate::field::Error::invalid(path.as_str(), value, "should be a non-negative integer")
+    };
+    places.iter().filter(negative).map(|path| error(path)).collect()
 }
 
 /// `.spec.replicas` and the like.
@@ -82,14 +97,14 @@ mod tests {
             "metadata": {"name": "a", "uid": "1", "labels": {"x": "y"}},
             "spec": {"size": 2}, "status": {"size": 1, "selector": "a=b"},
         });
-        let scale = of(&object, &paths());
+        let scale = of(&object, &paths()).unwrap();
         assert_eq!(
             (&scale["spec"]["replicas"], &scale["status"]),
             (&json!(2), &json!({"replicas": 1, "selector": "a=b"}))
         );
         assert_eq!(scale["metadata"], json!({"name": "a", "uid": "1"}));
         let wanted = json!({"spec": {"replicas": 5}});
-        assert_eq!(applied(&object, &wanted, &paths()).unwrap()["spec"]["size"], 5);
-        assert_eq!(applied(&json!({}), &wanted, &paths()).unwrap()["spec"]["size"], 5);
+        assert_eq!(applied(&object, &wanted, &paths())["spec"]["size"], 5);
+        assert_eq!(applied(&json!({}), &wanted, &paths())["spec"]["size"], 5);
     }
 }

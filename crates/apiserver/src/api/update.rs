@@ -14,10 +14,21 @@ use crate::store::{Entry, Precondition, Rejection, WriteError};
 use crate::{admission, apply, field, rules};
 
 /// What a client wants an object to become.
-pub struct Proposal {
-    pub object: Value,
-    /// Whether the managers of its fields are settled, as they are when it was applied.
-    pub is_managed: bool,
+pub enum Proposal {
+    /// A whole object, which is meant for the object of its uid only.
+    Replacement(Value),
+    /// The object with something changed.
+    Edit(Value),
+    /// The object with a configuration applied, by which the managers of its fields are settled.
+    Applied(Value),
+}
+
+impl Proposal {
+    pub fn object(&self) -> &Value {
+        match self {
+            Self::Replacement(object) | Self::Edit(object) | Self::Applied(object) => object,
+        }
+    }
 }
 
 /// What became of a change.
@@ -61,10 +72,13 @@ impl Api {
         options: &WriteOptions,
         propose: &Propose<'_>,
     ) -> Result<Updated, Obstacle> {
-        let Proposal { object, is_managed } = propose(None)?;
-        let created = match is_managed {
-            true => self.create_managed(target, object, options).await,
-            false => self.create(target, object, options).await,
+        let created = match propose(None)? {
+            Proposal::Applied(object) => self.create_managed(target, object, options).await,
+            Proposal::Replacement(mut object) | Proposal::Edit(mut object) => {
+                check_uid(target, object.name(), &object, "")?;
+                object.meta_mut().remove("resourceVersion");
+                self.create(target, object, options).await
+            }
         };
         match created {
             Err(status) if status.reason == "AlreadyExists" => Err(Obstacle::Overtaken),
@@ -82,35 +96,49 @@ impl Api {
         propose: &Propose<'_>,
     ) -> Result<Updated, Obstacle> {
         let live = rules::to_version(target.resource, &entry.value)?;
-        let Proposal { object, is_managed } = propose(Some(&live))?;
-        let mut new = object;
-        if !is_managed {
-            new = rules::managed(&self.registry(), target, Some(&live), new, options, self.now());
-        }
+        let mut new = match propose(Some(&live))? {
+            Proposal::Applied(object) => object,
+            Proposal::Replacement(object) => {
+                check_uid(target, name, &object, live.uid())?;
+                rules::managed(&self.registry(), target, Some(&live), object, options, self.now())
+            }
+            Proposal::Edit(object) => {
+                rules::managed(&self.registry(), target, Some(&live), object, options, self.now())
+            }
+        };
         settle_namespace(target, &mut new)?;
         settle_version(target, name, &mut new, &live)?;
         let warnings = rules::deduplicate_owners(&mut new);
         let surroundings = self.surroundings();
         target.admission(|admitted| admission::mutate_update(admitted, &mut new, &live, &surroundings))?;
         settle_metadata(&mut new, &live);
-        rules::prepare_update(
-            target.resource,
-            target.subresource,
-            &mut new,
-            &live,
-            &surroundings,
-            self.now(),
-        )?;
-        let errors = rules::validate_update(target.resource, target.subresource, &new, &live);
-        if !errors.is_empty() {
-            return Err(Status::invalid(&target.resource.group_kind(), name, &errors).into());
-        }
-        target.admission(|admitted| admission::check_update(admitted, &new, &live, &surroundings))?;
+        let warnings = [warnings, self.check(target, name, &mut new, &live)?].concat();
         if apply::same_but_for_times(&new, &live) {
             return Ok(Updated { object: live.into_owned(), is_new: false, warnings });
         }
         let object = self.write(target, name, options, entry, new).await?;
         Ok(Updated { object, is_new: false, warnings })
+    }
+
+    /// Prepares and checks the next state of an object. A binding is no update to Kubernetes, and only does its one thing.
+    fn check(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        new: &mut Value,
+        live: &Value,
+    ) -> Result<Vec<String>, Status> {
+        if target.subresource == Some("binding") {
+            return Ok(Vec::new());
+        }
+        let surroundings = self.surroundings();
+        rules::prepare_update(target.resource, target.subresource, new, live, &surroundings, self.now())?;
+        let errors = rules::validate_update(target.resource, target.subresource, new, live);
+        if !errors.is_empty() {
+            return Err(Status::invalid(&rules::kind_in_messages(target.resource), name, &errors));
+        }
+        target.admission(|admitted| admission::check_update(admitted, new, live, &surroundings))?;
+        Ok(rules::warnings(target.resource, new, Some(live)))
     }
 
     /// An object that was only waiting for its last finalizer goes with it.
@@ -175,32 +203,44 @@ fn settle_version(target: &Target<'_>, name: &str, new: &mut Value, live: &Value
             ));
         }
         version if version.parse::<u64>().is_err() => {
-            let why = format!(
-                "invalid resource version {}: strconv.ParseUint: parsing {}: invalid syntax",
-                field::Quoted(version),
-                field::Quoted(version)
-            );
-            return Err(Status::bad_request(why));
+            let why = format!("strconv.ParseUint: parsing {}: invalid syntax", field::Quoted(version));
+            return Err(Status::unexplained(why));
         }
         version if version != live.resource_version() => {
             return Err(Status::conflict(&resource, name, CHANGED));
         }
         _ => {}
     }
-    let uid = new.uid();
-    if !uid.is_empty() && uid != live.uid() {
-        let why =
-            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", live.uid());
-        return Err(Status::conflict(&resource, name, &why));
-    }
     Ok(())
+}
+
+/// A replacement that names a uid is meant for the object that has it.
+fn check_uid(target: &Target<'_>, name: &str, new: &Value, actual: &str) -> Result<(), Status> {
+    let uid = new.uid();
+    if uid.is_empty() || uid == actual {
+        return Ok(());
+    }
+    let resource = target.resource.group_resource();
+    let group =
+        Some(resource.group.as_str()).filter(|group| !group.is_empty() && !target.resource.is_built_in());
+    let parts =
+        ["/registry"].into_iter().chain(group).chain([resource.resource.as_str()]).chain(target.namespace);
+    let key = parts.chain([name]).collect::<Vec<_>>().join("/");
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {uid}, UID in object meta: {actual}"
+    );
+    Err(Status::conflict(&resource, name, &why))
 }
 
 /// What no update changes.
 fn settle_metadata(new: &mut Value, live: &Value) {
-    for field in ["uid", "creationTimestamp", "generation"] {
+    for field in ["creationTimestamp", "generation"] {
         let value = live.meta(field).cloned().unwrap_or_default();
         new.set_meta(field, value);
+    }
+    if new.uid().is_empty() {
+        new.set_meta("uid", live.uid());
     }
     if live.is_deleting() {
         new.set_meta("deletionTimestamp", live.meta_text("deletionTimestamp"));

@@ -48,7 +48,8 @@ impl Api {
     ) -> Result<Feed, Status> {
         options.selector.fields.check(&resource.selectable).map_err(Status::bad_request)?;
         let scope = resource.scope(target.namespace);
-        let after = options.resource_version.as_deref().map(revision).transpose()?;
+        let after =
+            options.resource_version.as_deref().map(revision).transpose().map_err(Status::unexplained)?;
         let starts_with_state = match options.sends_initial_events {
             Some(wanted) => wanted,
             None => after.unwrap_or_default() == Revision(0),

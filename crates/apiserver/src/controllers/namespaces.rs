@@ -1,16 +1,16 @@
 //! Empties a namespace that is being deleted, and lets it go when nothing is left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Controller;
 use crate::api::Api;
-use crate::object::Object;
+use crate::object::{Object, child, time};
 use crate::options::{DeleteOptions, Propagation};
 use crate::status::Status;
-use crate::store::{Event, EventKind, Key, Scope};
+use crate::store::{Entry, Event, EventKind, Key, Scope};
 
 /// What keeps a namespace until it is empty.
 const FINALIZER: &str = "kubernetes";
@@ -63,10 +63,73 @@ async fn tend(api: &Api, name: &str) -> Result<(), Status> {
         return api.amend(&key, Some("finalize"), drop_finalizer).await;
     }
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    for object in content {
-        api.remove(&object, &options).await?;
+    for object in &content {
+        api.remove(object, &options).await?;
     }
-    Ok(())
+    let left: Vec<Arc<Entry>> = content.iter().filter_map(|key| api.store().get(key)).collect();
+    if left.is_empty() {
+        return api.amend(&key, Some("finalize"), drop_finalizer).await;
+    }
+    let now = time(api.now());
+    api.amend(&key, Some("status"), |namespace| report(namespace, &left, &now)).await
+}
+
+/// Says in the status of a namespace what keeps it.
+fn report(namespace: &mut Value, left: &[Arc<Entry>], now: &str) {
+    let remaining = counted(left.iter().map(|entry| format!("{}.", entry.key.resource())));
+    let remaining: Vec<String> =
+        remaining.iter().map(|(what, count)| format!("{what} has {count} resource instances")).collect();
+    let finalizers = counted(left.iter().flat_map(|entry| entry.value.finalizers()).map(str::to_owned));
+    let finalizers: Vec<String> =
+        finalizers.iter().map(|(what, count)| format!("{what} in {count} resource instances")).collect();
+    let remain = format!("Some resources are remaining: {}", remaining.join(", "));
+    let hold = format!("Some content in the namespace has finalizers remaining: {}", finalizers.join(", "));
+    let held = !finalizers.is_empty();
+    let conditions = [
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            false,
+            "ResourcesDiscovered",
+            "All resources successfully discovered",
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure",
+            false,
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed",
+        ),
+        (
+            "NamespaceDeletionContentFailure",
+            false,
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization",
+        ),
+        ("NamespaceContentRemaining", true, "SomeResourcesRemain", remain.as_str()),
+        (
+            "NamespaceFinalizersRemaining",
+            held,
+            if held { "SomeFinalizersRemain" } else { "ContentHasNoFinalizers" },
+            if held { hold.as_str() } else { "All content-preserving finalizers finished" },
+        ),
+    ];
+    let before = namespace["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let conditions: Vec<Value> = conditions.iter().map(|it| condition(*it, &before, now)).collect();
+    child(namespace, "status").insert("conditions".to_owned(), conditions.into());
+}
+
+/// A condition that says what it said before keeps the time at which it began to.
+fn condition((kind, holds, reason, message): (&str, bool, &str, &str), before: &[Value], now: &str) -> Value {
+    let status = if holds { "True" } else { "False" };
+    let same = before.iter().find(|it| it["type"] == kind && it["status"] == status);
+    let since = same.map_or(now, |it| it["lastTransitionTime"].as_str().unwrap_or(now));
+    json!({"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message})
+}
+
+fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    names.fold(BTreeMap::new(), |mut counts, name| {
+        *counts.entry(name).or_default() += 1;
+        counts
+    })
 }
 
 /// Objects in a namespace that nobody has asked to go yet, and those that take their time.

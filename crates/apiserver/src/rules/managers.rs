@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{default, to_version};
+use super::to_version;
 use crate::api::Target;
 use crate::apply::{self, Manager, Operation, Version};
-use crate::decode::{self, Expected, FieldValidation, Limits, Media};
-use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::registry::Registry;
 use crate::resource::{Origin, Resource};
@@ -39,34 +37,7 @@ pub(crate) fn applied(
 ) -> Result<Value, Status> {
     let manager = manager(target, options, Operation::Apply);
     let force = options.force.unwrap_or_default();
-    let mut object =
-        with_context(registry, target, now, |context| apply::apply(live, config, &manager, force, context))?;
-    default(target.resource, &mut object);
-    Ok(object)
-}
-
-/// Reads a configuration to apply. It names only what its writer wants, so that nothing is filled in.
-pub(crate) fn configuration(
-    resource: &Resource,
-    name: &str,
-    bytes: &[u8],
-    validation: FieldValidation,
-) -> Result<(Value, Vec<String>), Status> {
-    let api_version = resource.api_version();
-    let expected = Expected { api_version: &api_version, kind: &resource.kind };
-    let parsed = decode::parse(bytes, Media::Yaml, expected, Limits::default())?;
-    let mut config = parsed.object;
-    match config.name() {
-        given if given == name => {}
-        "" => config.set_meta("name", name),
-        given => {
-            return Err(Status::bad_request(format!(
-                "the name of the object ({given}) does not match the name on the URL ({name})"
-            )));
-        }
-    }
-    let decoded = decode::Decoded { object: config, problems: parsed.duplicates };
-    decoded.judged(validation, expected)
+    with_context(registry, target, now, |context| apply::apply(live, config, &manager, force, context))
 }
 
 fn manager(target: &Target<'_>, options: &WriteOptions, operation: Operation) -> Manager {

@@ -69,8 +69,13 @@ impl Compiled {
 
     /// Validates an object, or a change of one. The object has been defaulted and pruned.
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Verdict {
+        self.validate_after(Vec::new(), new, old)
+    }
+
+    /// The same with errors that were found before, which decide with the others whether rules are checked.
+    pub fn validate_after(&self, errors: Vec<Error>, new: &Value, old: Option<&Value>) -> Verdict {
         let was = old.map(|old| Correlated { schema: &self.schema, new, old });
-        let mut errors = self.values().validate(&self.schema, new, was, "");
+        let mut errors = [errors, self.values().validate(&self.schema, new, was, "")].concat();
         errors.extend(embedded::validate(&self.schema, new));
         errors.extend(self.new_duplicates(new, old));
         self.with_rules(errors, new, old)

@@ -59,6 +59,10 @@ impl SelectableFields {
 }
 
 fn pointer(name: &str) -> String {
+    // Of the source of an Event, its component is what people mean.
+    if name == "source" {
+        return "/source/component".to_owned();
+    }
     format!("/{}", name.trim_start_matches('.').replace('.', "/"))
 }
 
@@ -85,6 +89,13 @@ impl FieldSelector {
 
     pub fn matches(&self, object: &Value, known: &SelectableFields) -> bool {
         self.0.iter().all(|term| (known.read(object, &term.field) == term.value) == term.is_equal)
+    }
+
+    /// The same, for objects of one name only.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.0.push(Term { field: "metadata.name".to_owned(), value: name.to_owned(), is_equal: true });
+        self
     }
 
     /// The one name that objects must have, where the selector asks for one.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use crate::api::{Page, shown};
-use crate::negotiation::{Form, Representation, Syntax};
+use crate::negotiation::{Extent, Form, Representation, Syntax};
 use crate::object::Object;
 use crate::resource::Resource;
 use crate::status::Status;
@@ -21,7 +21,7 @@ pub(super) fn write(
 ) -> Result<Vec<u8>, Status> {
     let objects: Vec<Cow<'_, Value>> =
         page.entries.iter().map(|entry| shown(resource, &entry.value)).collect::<Result<_, _>>()?;
-    let metadata = metadata(page);
+    let metadata = metadata(resource, page);
     match representation.form {
         Form::Table => {
             let rows: Vec<&Value> = objects.iter().map(AsRef::as_ref).collect();
@@ -29,10 +29,14 @@ pub(super) fn write(
                 table::table(columns(resource), &rows, metadata, include, true, jiff::Timestamp::now());
             encode(&table, representation.syntax)
         }
-        Form::Partial => {
-            let items: Vec<Value> = objects.iter().map(|object| partial(object)).collect();
+        Form::Partial(Extent::Object, _) => Err(wrong_extent(resource, Extent::List)),
+        Form::Partial(Extent::List, version) => {
+            let items: Vec<Value> = objects.iter().map(|object| partial(object, version)).collect();
             let list = json!({
-                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": metadata,
+                "items": items,
             });
             encode(&list, representation.syntax)
         }
@@ -57,13 +61,42 @@ pub(super) fn columns(resource: &Resource) -> &Columns {
 }
 
 /// The metadata of an object, and nothing else of it.
-pub(super) fn partial(object: &Value) -> Value {
+pub(super) fn partial(object: &Value, version: &str) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_default();
-    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+    let api_version = format!("meta.k8s.io/{version}");
+    json!({"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": metadata})
 }
 
-fn metadata(page: &Page) -> Value {
+/// A client that asked for the metadata of an object and named a list, or the other way round.
+pub(super) fn wrong_extent(resource: &Resource, actual: Extent) -> Status {
+    let package = match resource.group.split('.').next() {
+        Some("") | None => "core",
+        Some(package) => package,
+    };
+    let (asked, is, kind) = match (actual, resource.is_built_in()) {
+        (Extent::List, true) => {
+            ("PartialObjectMetadata", "a list", format!("*{package}.{}", resource.list_kind))
+        }
+        (Extent::List, false) => {
+            ("PartialObjectMetadata", "a list", "*unstructured.UnstructuredList".to_owned())
+        }
+        (Extent::Object, true) => {
+            ("PartialObjectMetadataList", "not a list", format!("*{package}.{}", resource.kind))
+        }
+        (Extent::Object, false) => {
+            ("PartialObjectMetadataList", "not a list", "*unstructured.Unstructured".to_owned())
+        }
+    };
+    let message = format!("you requested {asked}, but the requested object is {is} ({kind})");
+    Status::new(406, "NotAcceptable", message)
+}
+
+fn metadata(resource: &Resource, page: &Page) -> Value {
     let mut metadata = Map::new();
+    // Lists of defined kinds always say how to go on, even when there is nothing to go on to.
+    if !resource.is_built_in() {
+        metadata.insert("continue".to_owned(), "".into());
+    }
     metadata.insert("resourceVersion".to_owned(), page.revision.to_string().into());
     if let Some(continuation) = &page.continuation {
         metadata.insert("continue".to_owned(), continuation.as_str().into());

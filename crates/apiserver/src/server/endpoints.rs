@@ -6,27 +6,27 @@ use serde_json::{Value, json};
 
 use super::handler::Exchange;
 use super::reply;
-use crate::negotiation::Form;
+use crate::negotiation::{Choice, Form};
 use crate::path::Path;
 use crate::status::Status;
 use crate::{discovery, openapi};
 
 pub(super) fn serve(exchange: &Exchange<'_>, path: &Path) -> Result<Response<Body>, Status> {
-    let method = &exchange.parts.method;
-    if method != Method::GET && method != Method::HEAD {
-        return Err(Status::method_not_allowed());
-    }
     let registry = exchange.server.api.registry();
     match path {
+        // Kubernetes answers these whatever the method.
         Path::Group(name) => found(exchange, discovery::group(&registry, name)),
         Path::Version { group, version } => found(exchange, discovery::resources(&registry, group, version)),
+        _ if !matches!(exchange.parts.method, Method::GET | Method::HEAD) => {
+            Err(Status::method_not_allowed())
+        }
         _ => other(exchange),
     }
 }
 
 fn found(exchange: &Exchange<'_>, document: Option<Value>) -> Result<Response<Body>, Status> {
-    let document = document.ok_or_else(Status::no_such_path)?;
-    Ok(reply::object(200, &document, exchange.style(&[])?, &[]))
+    let document = document.ok_or_else(Status::no_such_page)?;
+    Ok(reply::object(200, &document, exchange.style(Choice::Whole)?))
 }
 
 fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
@@ -36,13 +36,14 @@ fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
     match parts.as_slice() {
         ["healthz" | "livez" | "readyz"] => Ok(health(exchange)),
         ["healthz" | "livez" | "readyz", "ping"] => Ok(reply::text(200, "ok")),
-        ["version"] => Ok(reply::object(200, &version(), exchange.plain_style(), &[])),
+        ["version"] => Ok(reply::object(200, &version(), exchange.plain_style())),
         ["api"] => groups(exchange, true),
         ["apis"] => groups(exchange, false),
-        ["openapi", "v3"] => Ok(reply::object(200, &openapi::index(&registry), exchange.plain_style(), &[])),
+        // Kubernetes says of this one that it is text.
+        ["openapi", "v3"] => Ok(reply::text(200, &openapi::index(&registry).to_string())),
         ["openapi", "v3", "api", version] => open_api(exchange, "", version),
         ["openapi", "v3", "apis", group, version] => open_api(exchange, group, version),
-        [""] => Ok(reply::object(200, &json!({"paths": paths(exchange)}), exchange.plain_style(), &[])),
+        [""] => Ok(reply::object(200, &json!({"paths": paths(exchange)}), exchange.plain_style())),
         _ => Ok(reply::text(404, "404 page not found\n")),
     }
 }
@@ -57,9 +58,9 @@ fn health(exchange: &Exchange<'_>) -> Response<Body> {
 
 fn groups(exchange: &Exchange<'_>, core: bool) -> Result<Response<Body>, Status> {
     let registry = exchange.server.api.registry();
-    let style = exchange.style(&[Form::Aggregated])?;
+    let style = exchange.style(Choice::Discovery)?;
     if style.representation.form == Form::Aggregated {
-        let mut response = reply::object(200, &discovery::aggregated(&registry, core), style, &[]);
+        let mut response = reply::object(200, &discovery::aggregated(&registry, core), style);
         let media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
@@ -70,7 +71,7 @@ fn groups(exchange: &Exchange<'_>, core: bool) -> Result<Response<Body>, Status>
         true => discovery::core_versions(&exchange.server.address()),
         false => discovery::groups(&registry),
     };
-    Ok(reply::object(200, &document, style, &[]))
+    Ok(reply::object(200, &document, style))
 }
 
 fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Result<Response<Body>, Status> {
@@ -80,8 +81,10 @@ fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Result<Respo
     let mut response = if known {
         reply::bytes_reply(304, Vec::new(), "application/json")
     } else {
-        let document = openapi::document(&registry, group, version).ok_or_else(Status::no_such_path)?;
-        reply::object(200, &document, exchange.plain_style(), &[])
+        let Some(document) = openapi::document(&registry, group, version) else {
+            return Ok(reply::nothing(404));
+        };
+        reply::object(200, &document, exchange.plain_style())
     };
     if let Ok(hash) = HeaderValue::from_str(&hash) {
         response.headers_mut().insert(header::ETAG, hash);

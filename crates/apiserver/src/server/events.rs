@@ -106,7 +106,7 @@ impl State {
                 let metadata = single_metadata(object);
                 table::table(columns, &[object], metadata, include, with_headers, jiff::Timestamp::now())
             }
-            Form::Partial => partial(object),
+            Form::Partial(_, version) => partial(object, version),
             _ => object.clone(),
         }
     }
@@ -133,7 +133,7 @@ impl State {
                     jiff::Timestamp::now(),
                 )
             }
-            Form::Partial => partial(&bare),
+            Form::Partial(_, version) => partial(&bare, version),
             _ => bare,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::api::Api;
 use crate::security::authentication::impersonation::{self, Mode};
-use crate::security::authentication::{self, Authenticator, Credentials, Objects, Subject, User};
+use crate::security::authentication::{self, Authenticator, Credentials, Objects, ServiceAccount, User};
 use crate::security::authorization::{Attributes, Index, Resource, escalation, forbidden, review};
 use crate::status::Status;
 use crate::store::{EventKind, Revision, Scope, Store, Watch};
@@ -89,9 +89,9 @@ impl Gate {
         escalation::confirm(&self.rules().index, user, request, new, old)
     }
 
-    pub(super) fn issue_token(&self, subject: Subject<'_>, request: &Value) -> Result<Value, Status> {
+    pub(super) fn issue_token(&self, account: ServiceAccount<'_>, request: &Value) -> Result<Value, Status> {
         let id = uuid::Uuid::new_v4();
-        self.authenticator.tokens.issue(request, subject, &Known(&self.api), Timestamp::now(), id)
+        self.authenticator.tokens.issue(request, account, &Known(&self.api), Timestamp::now(), id)
     }
 
     /// Answers a question of one of the review kinds.

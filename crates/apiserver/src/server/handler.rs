@@ -1,6 +1,6 @@
 //! The way of a request: who is it, what does it name, may they, and then the doing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::http::request::Parts;
@@ -8,7 +8,7 @@ use axum::http::{Method, Request, Response, header};
 
 use super::reply::{self, Style};
 use super::{Shared, endpoints, resources};
-use crate::negotiation::{Form, Representation, Syntax, negotiate};
+use crate::negotiation::{Choice, Form, Representation, Syntax, negotiate};
 use crate::options::Query;
 use crate::path::Path;
 use crate::security::authentication::User;
@@ -28,17 +28,25 @@ pub(super) struct Exchange<'a> {
     pub parts: &'a Parts,
     pub query: Query,
     pub user: User,
+    /// What the client should know beside the answer, whichever it is.
+    pub warnings: Mutex<Vec<String>>,
 }
 
 pub(super) async fn handle(server: Arc<Shared>, peer: Peer, request: Request<Body>) -> Response<Body> {
-    match answer(&server, peer, request).await {
+    let (parts, body) = request.into_parts();
+    let wants_yaml = parts.headers.get(header::ACCEPT).is_some_and(|accept| accept == "application/yaml");
+    match answer(&server, peer, parts, body).await {
         Ok(response) => response,
-        Err(status) => reply::refusal(&status),
+        Err(status) => reply::refusal(&status, if wants_yaml { Syntax::Yaml } else { Syntax::Json }),
     }
 }
 
-async fn answer(server: &Arc<Shared>, peer: Peer, request: Request<Body>) -> Result<Response<Body>, Status> {
-    let (parts, body) = request.into_parts();
+async fn answer(
+    server: &Arc<Shared>,
+    peer: Peer,
+    parts: Parts,
+    body: Body,
+) -> Result<Response<Body>, Status> {
     let query = Query::parse(parts.uri.query());
     let path = Path::parse(parts.uri.path());
     let attributes = match &path {
@@ -47,10 +55,13 @@ async fn answer(server: &Arc<Shared>, peer: Peer, request: Request<Body>) -> Res
     };
     let user = server.gate.user(peer.user.as_ref(), &parts.headers, &attributes)?;
     server.gate.authorize(&user, &attributes)?;
-    let exchange = Exchange { server, parts: &parts, query, user };
+    let exchange = Exchange { server, parts: &parts, query, user, warnings: Mutex::default() };
     let Path::Resource(named) = &path else { return endpoints::serve(&exchange, &path) };
     if !resources::is_stream(&parts.method, named) {
-        return resources::serve(&exchange, named, body).await;
+        let answer = resources::serve(&exchange, named, body).await;
+        let mut response = answer.unwrap_or_else(|status| exchange.refusal(&status));
+        reply::warn(&mut response, &exchange.take_warnings());
+        return Ok(response);
     }
     // What becomes a stream takes over the connection, and needs the request whole.
     let pod = resources::pod(&exchange, named)?;
@@ -71,13 +82,27 @@ fn verb(method: &Method) -> &'static str {
 }
 
 impl Exchange<'_> {
+    pub(super) fn warn(&self, warnings: impl IntoIterator<Item = String>) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend(warnings);
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn refusal(&self, status: &Status) -> Response<Body> {
+        let syntax =
+            negotiate(self.header(header::ACCEPT), Choice::Whole).map_or(Syntax::Json, |found| found.syntax);
+        reply::refusal(status, syntax)
+    }
+
     pub(super) fn header(&self, name: header::HeaderName) -> Option<&str> {
         self.parts.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// How the client wants its answer; of the special forms, those that make sense here.
-    pub(super) fn style(&self, known: &[Form]) -> Result<Style, Status> {
-        let representation = negotiate(self.header(header::ACCEPT), known)?;
+    /// How the client wants its answer.
+    pub(super) fn style(&self, choice: Choice) -> Result<Style, Status> {
+        let representation = negotiate(self.header(header::ACCEPT), choice)?;
         Ok(Style { representation, is_pretty: self.is_pretty() })
     }
 

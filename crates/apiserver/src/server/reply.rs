@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 
-use crate::negotiation::{Representation, Syntax};
+use crate::negotiation::{Form, Representation, Syntax};
 use crate::status::Status;
 
 /// How an answer is written.
@@ -14,7 +14,7 @@ pub(super) struct Style {
     pub is_pretty: bool,
 }
 
-pub(super) fn object(code: u16, value: &Value, style: Style, warnings: &[String]) -> Response<Body> {
+pub(super) fn object(code: u16, value: &Value, style: Style) -> Response<Body> {
     let (bytes, media) = match style.representation.syntax {
         Syntax::Json if style.is_pretty => (
             serde_json::to_vec_pretty(value).map(|mut text| {
@@ -29,9 +29,7 @@ pub(super) fn object(code: u16, value: &Value, style: Style, warnings: &[String]
             (Ok(text.into_bytes()), "application/yaml")
         }
     };
-    let mut response = bytes_reply(code, bytes.expect("a JSON value becomes JSON"), media);
-    warn(&mut response, warnings);
-    response
+    bytes_reply(code, bytes.expect("a JSON value becomes JSON"), media)
 }
 
 pub(super) fn bytes_reply(code: u16, bytes: Vec<u8>, media: &'static str) -> Response<Body> {
@@ -49,10 +47,20 @@ pub(super) fn text(code: u16, text: &str) -> Response<Body> {
     response
 }
 
-/// A refusal. Clients that asked for a table or YAML read JSON too.
-pub(super) fn refusal(status: &Status) -> Response<Body> {
-    let bytes = serde_json::to_vec(&status.to_json()).expect("a JSON value becomes JSON");
-    let mut response = bytes_reply(status.code, bytes, "application/json");
+/// A code that says it all.
+pub(super) fn nothing(code: u16) -> Response<Body> {
+    let mut response = bytes_reply(code, Vec::new(), "text/plain");
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    response
+}
+
+/// A refusal, whole also for clients that asked for a table.
+pub(super) fn refusal(status: &Status, syntax: Syntax) -> Response<Body> {
+    if *status == Status::no_such_page() {
+        return text(404, "404 page not found\n");
+    }
+    let representation = Representation { syntax, form: Form::Whole };
+    let mut response = object(status.code, &status.to_json(), Style { representation, is_pretty: false });
     let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if seconds > 0 {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

@@ -15,25 +15,33 @@ use tokio::time::Instant;
 use super::handler::Exchange;
 use super::reply::{self, Style};
 use super::{collection, events, limits};
-use crate::api::{Proposal, Target};
+use crate::api::{self, Proposal, Target};
 use crate::decode::{self, Expected, Media};
-use crate::negotiation::{Form, Syntax};
+use crate::negotiation::{Choice, Extent, Form, Syntax};
 use crate::object::Object;
 use crate::options::{DeleteOptions, ListOptions, Query, Write, WriteOptions};
 use crate::path::ResourcePath;
 use crate::resource::{Resource, Verb};
+use crate::rules;
 use crate::security::authorization::{self, Attributes};
+use crate::selector::FieldSelector;
 use crate::status::Status;
 use crate::streaming::Pod;
 use crate::table::{self, IncludeObject};
-use crate::{api, rules};
 
 /// The parts of Pods that are streams.
 const STREAMS: [&str; 4] = ["attach", "exec", "log", "portforward"];
 
 /// What authorization is asked.
 pub(super) fn attributes(method: &Method, query: &Query, path: &ResourcePath) -> Attributes {
-    Attributes::resource(verb(method, query, path), asked(path))
+    let verb = verb(method, query, path);
+    let mut asked = asked(path);
+    // A request for the one object of a name is for that object.
+    if asked.name.is_empty() && matches!(verb, "list" | "watch" | "deletecollection") {
+        let fields = FieldSelector::parse(query.get("fieldSelector").unwrap_or_default());
+        asked.name = fields.ok().and_then(|fields| fields.name().map(str::to_owned)).unwrap_or_default();
+    }
+    Attributes::resource(verb, asked)
 }
 
 /// The objects that a request is about, as authorization names them.
@@ -60,6 +68,7 @@ fn verb(method: &Method, query: &Query, path: &ResourcePath) -> &'static str {
         Method::PATCH => "patch",
         Method::DELETE if is_collection => "deletecollection",
         Method::DELETE => "delete",
+        _ if path.is_watch => "watch",
         _ if is_collection && query.flag("watch").unwrap_or_default() => "watch",
         _ if is_collection => "list",
         _ => "get",
@@ -76,18 +85,21 @@ pub(super) fn is_stream(method: &Method, path: &ResourcePath) -> bool {
 /// The Pod that a stream is asked of, which must exist.
 pub(super) fn pod(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Pod, Status> {
     let (resource, name) = (find(exchange, path)?, path.name.as_deref().unwrap_or_default());
-    let target = target(exchange, path, &resource);
-    exchange.server.api.get(&target, name)?;
+    exchange.server.api.get(&target(exchange, path, &resource), name)?;
     Ok(Pod { namespace: path.namespace.clone().unwrap_or_default(), name: name.to_owned() })
 }
 
 fn find(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Arc<Resource>, Status> {
     let registry = exchange.server.api.registry();
-    let resource =
-        registry.find(&path.group, &path.version, &path.resource).ok_or_else(Status::no_such_path)?;
-    let is_misplaced = path.namespace.is_some() && !resource.is_namespaced
-        || path.namespace.is_none() && path.name.is_some() && resource.is_namespaced;
-    if is_misplaced { Err(Status::no_such_path()) } else { Ok(Arc::clone(resource)) }
+    let found = registry.find(&path.group, &path.version, &path.resource).filter(|resource| {
+        let is_misplaced = path.namespace.is_some() && !resource.is_namespaced
+            || path.namespace.is_none() && path.name.is_some() && resource.is_namespaced;
+        !is_misplaced
+    });
+    found.cloned().ok_or_else(|| match registry.of_version(&path.group, &path.version).next() {
+        Some(other) if other.is_built_in() => Status::no_such_path(),
+        _ => Status::no_such_page(),
+    })
 }
 
 fn target<'a>(exchange: &'a Exchange<'_>, path: &'a ResourcePath, resource: &'a Resource) -> Target<'a> {
@@ -107,21 +119,25 @@ pub(super) async fn serve(
     let resource = find(exchange, path)?;
     let is_watch = verb(&exchange.parts.method, &exchange.query, path) == "watch";
     let _permit = if is_watch { None } else { Some(exchange.server.limits.request()?) };
+    exchange.warn(resource.deprecation.clone());
     let call = Call { exchange, path, resource: &resource };
-    let mut response = match (&exchange.parts.method, path.name.as_deref(), path.subresource.as_deref()) {
-        (_, Some(name), Some(part)) => parts::serve(&call, name, part, body).await?,
-        (&Method::GET, None, None) if is_watch => call.watch()?,
-        (&Method::GET, None, None) => call.list()?,
-        (&Method::POST, None, None) => call.create(limits::body(body).await?).await?,
-        (&Method::DELETE, None, None) => call.delete_collection(limits::body(body).await?).await?,
-        (&Method::GET, Some(name), None) => call.get(name)?,
-        (&Method::PUT, Some(name), None) => call.update(name, limits::body(body).await?).await?,
-        (&Method::PATCH, Some(name), None) => patches::serve(&call, name, limits::body(body).await?).await?,
-        (&Method::DELETE, Some(name), None) => call.delete(name, limits::body(body).await?).await?,
-        _ => return Err(Status::method_not_allowed()),
-    };
-    reply::warn(&mut response, resource.deprecation.as_slice());
-    Ok(response)
+    match (&exchange.parts.method, path.name.as_deref(), path.subresource.as_deref()) {
+        (_, Some(name), Some(part)) => parts::serve(&call, name, part, body).await,
+        (&Method::GET, _, None) if is_watch => call.watch(),
+        (&Method::GET, None, None) => call.list(),
+        (&Method::POST, None, None) => call.create(limits::body(body).await?).await,
+        (&Method::DELETE, None, None) => call.delete_collection(limits::body(body).await?).await,
+        (&Method::PUT, None, None) if !resource.is_built_in() => {
+            Err(Status::bad_request("name must be provided"))
+        }
+        // What is only made has no names.
+        (_, Some(_), None) if !resource.allows(Verb::Get) => Err(Status::no_such_path()),
+        (&Method::GET, Some(name), None) => call.get(name),
+        (&Method::PUT, Some(name), None) => call.update(name, limits::body(body).await?).await,
+        (&Method::PATCH, Some(name), None) => patches::serve(&call, name, limits::body(body).await?).await,
+        (&Method::DELETE, Some(name), None) => call.delete(name, limits::body(body).await?).await,
+        _ => Err(Status::method_not_allowed()),
+    }
 }
 
 /// A request for one resource.
@@ -144,32 +160,53 @@ impl Call<'_> {
         if self.resource.allows(verb) { Ok(()) } else { Err(Status::method_not_allowed()) }
     }
 
+    /// Objects in namespaces are made and deleted there, not everywhere at once.
+    fn must_have_a_place(&self) -> Result<(), Status> {
+        match (self.resource.is_namespaced && self.path.namespace.is_none(), self.resource.is_built_in()) {
+            (false, _) => Ok(()),
+            (true, true) => Err(Status::method_not_allowed()),
+            (true, false) => Err(Status::no_such_page()),
+        }
+    }
+
+    /// How the client wants objects. Kubernetes looks at the media type twice, with other words, for its own kinds.
+    fn style(&self) -> Result<Style, Status> {
+        let accept = self.exchange.header(header::ACCEPT).unwrap_or_default();
+        let media = |wish: &str| wish.split(';').next().unwrap_or_default().trim().to_owned();
+        let is_known =
+            |wish: &str| matches!(media(wish).as_str(), "" | "*/*" | "application/json" | "application/yaml");
+        if self.resource.is_built_in() && !accept.split(',').any(is_known) {
+            let message =
+                "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml";
+            let status = Status::new(406, "NotAcceptable", message);
+            return Err(Status { details: Some(Box::default()), ..status });
+        }
+        self.exchange.style(Choice::Objects)
+    }
+
     fn get(&self, name: &str) -> Result<Response<Body>, Status> {
         self.allow(Verb::Get)?;
-        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
-        let entry = self.api().get(&self.target(), name)?;
+        let style = self.style()?;
+        let entry = self.api().get_since(&self.target(), name, self.exchange.query.get("resourceVersion"))?;
         let object = api::shown(self.resource, &entry.value)?;
-        self.answer(200, &object, style, &[])
+        self.answer(200, &object, style)
     }
 
     fn list(&self) -> Result<Response<Body>, Status> {
         self.allow(Verb::List)?;
-        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let style = self.style()?;
         let options = ListOptions::parse(&self.exchange.query)?;
         let page = self.api().list(&self.target(), &options)?;
-        let bytes = collection::write(self.resource, &page, style.representation, self.include()?)?;
-        let media = match style.representation.syntax {
-            Syntax::Json => "application/json",
-            Syntax::Yaml => "application/yaml",
-        };
-        Ok(reply::bytes_reply(200, bytes, media))
+        self.answer_page(&page, style)
     }
 
     fn watch(&self) -> Result<Response<Body>, Status> {
         self.allow(Verb::Watch)?;
-        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
-        let options = ListOptions::parse(&self.exchange.query)?;
-        let permit = self.exchange.server.limits.watch()?;
+        let style = self.style()?;
+        let mut options = ListOptions::parse(&self.exchange.query)?;
+        if let Some(name) = &self.path.name {
+            options.selector.fields = options.selector.fields.named(name);
+        }
         let wanted = options.timeout_seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
         let channel = events::Channel {
             resource: Arc::clone(self.resource),
@@ -177,7 +214,7 @@ impl Call<'_> {
             include: self.include()?,
             deadline: Instant::now() + wanted.unwrap_or(events::LONGEST).min(events::LONGEST),
             stop: self.exchange.server.stop.clone(),
-            _permit: permit,
+            _permit: self.exchange.server.limits.watch()?,
         };
         match self.api().watch(self.resource, &self.target(), &options) {
             Ok(feed) => Ok(events::respond(feed, channel)),
@@ -188,68 +225,63 @@ impl Call<'_> {
 
     async fn create(&self, bytes: Bytes) -> Result<Response<Body>, Status> {
         self.allow(Verb::Create)?;
-        if self.resource.is_namespaced && self.path.namespace.is_none() {
-            return Err(Status::method_not_allowed());
-        }
+        self.must_have_a_place()?;
         let options = WriteOptions::parse(&self.exchange.query, Write::Create)?;
-        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
-        let (object, mut warnings) = self.decode(&bytes, &options)?;
+        let style = self.style()?;
+        let object = self.decode(&bytes, &options)?;
         if !self.resource.allows(Verb::List) {
-            return reviews::serve(self, &object);
+            return reviews::serve(self, object, &options).await;
         }
         self.check_grants(&object, None)?;
         let created = self.api().create(&self.target(), object, &options).await?;
-        warnings.extend(created.warnings);
-        self.answer(201, &created.object, style, &warnings)
+        self.exchange.warn(created.warnings);
+        self.answer(201, &created.object, style)
     }
 
     async fn update(&self, name: &str, bytes: Bytes) -> Result<Response<Body>, Status> {
         self.allow(Verb::Update)?;
         let options = WriteOptions::parse(&self.exchange.query, Write::Update)?;
-        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
-        let (object, mut warnings) = self.decode(&bytes, &options)?;
+        let style = self.style()?;
+        let object = self.decode(&bytes, &options)?;
         check_name(name, &object)?;
-        let creates = rules::allows_create_on_update(self.resource);
+        let creates = rules::allows_create_on_update(self.resource) && self.path.subresource.is_none();
         let propose = |live: Option<&Value>| {
             self.check_grants(&object, live)?;
-            Ok(Proposal { object: object.clone(), is_managed: false })
+            Ok(Proposal::Replacement(object.clone()))
         };
         let updated = self.api().update(&self.target(), name, &options, creates, &propose).await?;
-        warnings.extend(updated.warnings);
-        self.answer(if updated.is_new { 201 } else { 200 }, &updated.object, style, &warnings)
+        self.exchange.warn(updated.warnings);
+        self.answer(if updated.is_new { 201 } else { 200 }, &updated.object, style)
     }
 
     async fn delete(&self, name: &str, bytes: Bytes) -> Result<Response<Body>, Status> {
         self.allow(Verb::Delete)?;
-        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        let style = self.style()?;
         let options = self.delete_options(&bytes)?;
         let deleted = self.api().delete(&self.target(), name, &options).await?;
         let is_accepted = !deleted.is_gone && options.orphan_dependents == Some(false);
         let code = if is_accepted { 202 } else { 200 };
         if deleted.answer["kind"] == "Status" {
-            return Ok(reply::object(code, &deleted.answer, self.exchange.plain_style(), &[]));
+            return Ok(reply::object(code, &deleted.answer, self.exchange.plain_style()));
         }
-        self.answer(code, &deleted.answer, style, &[])
+        self.answer(code, &deleted.answer, style)
     }
 
     async fn delete_collection(&self, bytes: Bytes) -> Result<Response<Body>, Status> {
         self.allow(Verb::DeleteCollection)?;
-        if self.resource.is_namespaced && self.path.namespace.is_none() {
-            return Err(Status::method_not_allowed());
-        }
-        let style = self.exchange.style(&[Form::Table, Form::Partial])?;
+        self.must_have_a_place()?;
+        let style = self.style()?;
         let options = self.delete_options(&bytes)?;
         let list = ListOptions::parse(&self.exchange.query)?;
         let page = self.api().delete_collection(&self.target(), &options, &list).await?;
-        let bytes = collection::write(self.resource, &page, style.representation, self.include()?)?;
-        Ok(reply::bytes_reply(200, bytes, "application/json"))
+        self.answer_page(&page, style)
     }
 
     fn delete_options(&self, bytes: &Bytes) -> Result<DeleteOptions, Status> {
         if bytes.is_empty() {
             return DeleteOptions::parse(&self.exchange.query, None);
         }
-        let body = self.parse(bytes, ("meta.k8s.io/v1", "DeleteOptions"))?;
+        let body = decode::delete_options(bytes, self.media()?, decode::Limits::default())?;
         DeleteOptions::parse(&self.exchange.query, Some(&body))
     }
 
@@ -259,14 +291,20 @@ impl Call<'_> {
     }
 
     /// The object of a body, of the kind that the path names.
-    fn decode(&self, bytes: &Bytes, options: &WriteOptions) -> Result<(Value, Vec<String>), Status> {
-        rules::decode(self.resource, bytes, self.media()?, options.field_validation)
+    fn decode(&self, bytes: &Bytes, options: &WriteOptions) -> Result<Value, Status> {
+        let (object, warnings) =
+            rules::decode(self.resource, bytes, self.media()?, options.field_validation)?;
+        self.exchange.warn(warnings);
+        Ok(object)
     }
 
     /// A body of another kind than the resource's, by its version and kind.
     fn parse(&self, bytes: &Bytes, (api_version, kind): (&str, &str)) -> Result<Value, Status> {
         let expected = Expected { api_version, kind };
-        decode::parse(bytes, self.media()?, expected, decode::Limits::default()).map(|parsed| parsed.object)
+        let decoded = decode::decode(bytes, self.media()?, expected, decode::Limits::default())?;
+        let (object, warnings) = decoded.judged(decode::FieldValidation::Warn, expected)?;
+        self.exchange.warn(warnings);
+        Ok(object)
     }
 
     fn media(&self) -> Result<Media, Status> {
@@ -286,41 +324,42 @@ impl Call<'_> {
     }
 
     fn include(&self) -> Result<IncludeObject, Status> {
-        match self.exchange.query.get("includeObject") {
-            None | Some("" | "Metadata") => Ok(IncludeObject::Metadata),
-            Some("None") => Ok(IncludeObject::None),
-            Some("Object") => Ok(IncludeObject::Object),
-            Some(other) => Err(Status::bad_request(format!(
-                "unrecognized value for 'includeObject': {other}; expected None, Metadata or Object"
-            ))),
-        }
+        IncludeObject::parse(self.exchange.query.get("includeObject").unwrap_or_default())
     }
 
-    fn answer(
-        &self,
-        code: u16,
-        object: &Value,
-        style: Style,
-        warnings: &[String],
-    ) -> Result<Response<Body>, Status> {
+    fn answer(&self, code: u16, object: &Value, style: Style) -> Result<Response<Body>, Status> {
         let formed = match style.representation.form {
             Form::Table => {
                 let metadata = collection::single_metadata(object);
                 let columns = collection::columns(self.resource);
                 table::table(columns, &[object], metadata, self.include()?, true, jiff::Timestamp::now())
             }
-            Form::Partial => collection::partial(object),
-            _ => return Ok(reply::object(code, object, style, warnings)),
+            Form::Partial(Extent::Object, version) => collection::partial(object, version),
+            Form::Partial(Extent::List, _) => {
+                return Err(collection::wrong_extent(self.resource, Extent::Object));
+            }
+            Form::Whole | Form::Aggregated => return Ok(reply::object(code, object, style)),
         };
-        Ok(reply::object(code, &formed, style, warnings))
+        Ok(reply::object(code, &formed, style))
+    }
+
+    fn answer_page(&self, page: &api::Page, style: Style) -> Result<Response<Body>, Status> {
+        let bytes = collection::write(self.resource, page, style.representation, self.include()?)?;
+        let media = match style.representation.syntax {
+            Syntax::Json => "application/json",
+            Syntax::Yaml => "application/yaml",
+        };
+        Ok(reply::bytes_reply(200, bytes, media))
     }
 }
 
-/// An object keeps its name; one without takes that of its path.
+/// An object keeps its name.
 fn check_name(name: &str, object: &Value) -> Result<(), Status> {
     match object.name() {
         given if given == name => Ok(()),
-        "" => Err(Status::bad_request("name must be provided")),
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
         given => Err(Status::bad_request(format!(
             "the name of the object ({given}) does not match the name on the URL ({name})"
         ))),

@@ -5,6 +5,7 @@ use axum::http::{Request, Response};
 use futures::future::BoxFuture;
 
 use super::reply;
+use crate::negotiation::Syntax;
 use crate::status::Status;
 use crate::streaming::{Pod, PodStreams, Streaming};
 
@@ -23,7 +24,7 @@ impl<P: PodStreams> Streams for Streaming<P> {
                 "exec" => self.exec(pod, request).await,
                 "log" => self.logs(pod, request.uri()).await,
                 "portforward" => self.port_forward(pod, request).await,
-                _ => reply::refusal(&Status::no_such_path()),
+                _ => reply::refusal(&Status::no_such_path(), Syntax::Json),
             }
         })
     }
