@@ -171,9 +171,8 @@ fn version_names(versions: &[Value], shared: &Shared<'_>, errors: &mut Vec<Error
 
 /// The versions as Kubernetes' own code holds and shows them.
 fn shown_versions(versions: &[Value], shared: &Shared<'_>) -> String {
-    let part = |version: &Value, name: &str| match shared.is_shared(name) {
-        true => Value::Null,
-        false => version.get(name).cloned().unwrap_or_default(),
+    let part = |version: &Value, name: &str| {
+        if shared.is_shared(name) { Value::Null } else { version.get(name).cloned().unwrap_or_default() }
     };
     let shown: Vec<String> = versions
         .iter()
@@ -309,7 +308,9 @@ fn unknown_formats(crd: &Value) -> Vec<String> {
         Some(schema) => vec![schema],
         None => versions.iter().filter_map(|version| schema(&version["schema"], "openAPIV3Schema")).collect(),
     };
-    roots.into_iter().for_each(|root| collect_formats(root, &mut found));
+    for root in roots {
+        collect_formats(root, &mut found);
+    }
     found
 }
 
@@ -318,7 +319,9 @@ fn collect_formats(value: &Value, found: &mut Vec<String>) {
     if !format.is_empty() && !is_known_format(&from_open_api(&json!({"type": value.get("type")})), format) {
         found.push(format.to_owned());
     }
-    parts(value).into_iter().for_each(|part| collect_formats(part, found));
+    for part in parts(value) {
+        collect_formats(part, found);
+    }
 }
 
 fn immutable(spec: &Value, old: &Value, errors: &mut Vec<Error>) {

@@ -69,8 +69,14 @@ impl Compiled {
 
     /// Validates an object, or a change of one. The object has been defaulted and pruned.
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Verdict {
+        self.validate_with(new, old, Vec::new())
+    }
+
+    /// `more` is what else is wrong with the values: it counts before rules are looked at.
+    pub(crate) fn validate_with(&self, new: &Value, old: Option<&Value>, more: Vec<Error>) -> Verdict {
         let was = old.map(|old| Correlated { schema: &self.schema, new, old });
         let mut errors = self.values().validate(&self.schema, new, was, "");
+        errors.extend(more);
         errors.extend(embedded::validate(&self.schema, new));
         errors.extend(self.new_duplicates(new, old));
         self.with_rules(errors, new, old)
@@ -78,11 +84,16 @@ impl Compiled {
 
     /// Validates a change of the status alone.
     pub fn validate_status(&self, new: &Value, old: &Value) -> Verdict {
+        self.validate_status_with(new, old, Vec::new())
+    }
+
+    pub(crate) fn validate_status_with(&self, new: &Value, old: &Value, more: Vec<Error>) -> Verdict {
         let mut errors = Vec::new();
         if let (Some(status), Some(schema)) = (new.get("status"), self.schema.field("status")) {
             let was = Correlated { schema: &self.schema, new, old }.field("status");
             errors = self.values().validate(schema, status, was, "status");
         }
+        errors.extend(more);
         errors.extend(self.new_duplicates(new, Some(old)));
         self.with_rules(errors, new, Some(old))
     }

@@ -2,12 +2,14 @@
 //! kube-cel's; what is evaluated when, on what, and how a failure is worded is decided here.
 
 mod budget;
+mod casts;
 mod check;
 mod conversion;
 mod escape;
 mod evaluation;
 mod failure;
 mod functions;
+mod loops;
 pub(crate) mod paths;
 mod program;
 mod rule;

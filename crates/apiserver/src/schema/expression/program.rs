@@ -8,7 +8,7 @@ use kube_cel::cel::parser::{ParseError, Parser};
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
 use super::check::{Checker, Output};
-use super::{budget, escape, functions};
+use super::{budget, casts, escape, functions};
 use crate::schema::{ListType, Schema, Shape};
 
 #[derive(Debug)]
@@ -21,6 +21,10 @@ pub(crate) struct Program {
 
 /// Of the text of an expression. Kubernetes' limit is on cost; a rule that a person wrote is far below this.
 const MOST_TEXT: usize = 64 << 10;
+/// Kubernetes' limit on how deeply the text of an expression nests.
+const MOST_NESTING: usize = 250;
+/// Of the expression that is evaluated, where every operator of a chain is a level.
+const MOST_DEPTH: usize = 120;
 
 impl Program {
     /// Compiles, or says why not in the words of the CEL compiler of Kubernetes.
@@ -51,14 +55,7 @@ impl Program {
                 source.len()
             ));
         }
-        let parsed = budget::guarded(|| Parser::new().enable_optional_syntax(true).parse(source));
-        let mut expression = match parsed {
-            Ok(Ok(expression)) => expression,
-            Ok(Err(errors)) => {
-                return Err(format!("compilation failed: {}", described(&errors.errors, source)));
-            }
-            Err(()) => return Err(format!("compilation failed: {}", located(source, 1, 1, "Syntax error"))),
-        };
+        let mut expression = parse(source).map_err(|why| format!("compilation failed: {why}"))?;
         if let Some((name, is_function)) = functions::unknown_reference(&expression) {
             let column = column_of(source, &name, is_function);
             let why = format!("undeclared reference to '{name}' (in container '')");
@@ -80,6 +77,51 @@ impl Program {
     }
 }
 
+/// The parser recurses as the text nests, more than a thread of the server has stack for; what it returns does not
+/// nest more than evaluation can take.
+fn parse(source: &str) -> Result<IdedExpr, String> {
+    const STACK: usize = 64 << 20;
+    if nesting(source) > MOST_NESTING {
+        return Err(too_deep());
+    }
+    std::thread::scope(|scope| {
+        let parser = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
+            let parsed = budget::guarded(|| Parser::new().enable_optional_syntax(true).parse(source));
+            match parsed {
+                Ok(Ok(expression)) if depth(&expression) > MOST_DEPTH => Err(too_deep()),
+                Ok(Ok(expression)) => Ok(expression),
+                Ok(Err(errors)) => Err(described(&errors.errors, source)),
+                Err(()) => Err(located(source, 1, 1, "Syntax error")),
+            }
+        });
+        let parser = parser.map_err(|error| format!("the parser cannot be started: {error}"))?;
+        parser.join().unwrap_or_else(|_| Err(located(source, 1, 1, "Syntax error")))
+    })
+}
+
+/// Brackets and signs in the text, of which each makes the parser recurse. Those in quotes count too: they are few.
+fn nesting(source: &str) -> usize {
+    let (mut open, mut signs, mut most) = (0_usize, 0_usize, 0_usize);
+    for character in source.chars() {
+        match character {
+            '(' | '[' | '{' => open += 1,
+            ')' | ']' | '}' => open = open.saturating_sub(1),
+            '!' | '-' | '?' => signs += 1,
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most.max(signs)
+}
+
+fn depth(expression: &IdedExpr) -> usize {
+    1 + children(expression).into_iter().map(depth).max().unwrap_or_default()
+}
+
+fn too_deep() -> String {
+    format!("ERROR: <input>:-1:0: expression recursion limit exceeded: {MOST_NESTING}")
+}
+
 /// Sets and keyed lists are equal in any order.
 fn ignore_order(expression: &mut IdedExpr, schema: &Schema) {
     for child in children_mut(expression) {
@@ -94,13 +136,12 @@ fn ignore_order(expression: &mut IdedExpr, schema: &Schema) {
     let library = IdedExpr { id: 0, expr: Expr::Ident("sets".into()) };
     let args = std::mem::take(&mut call.args);
     let equal = CallExpr { func_name: "equivalent".into(), target: Some(Box::new(library)), args };
-    expression.expr = match is_unequal {
-        false => Expr::Call(equal),
-        true => {
-            let equal = IdedExpr { id: expression.id, expr: Expr::Call(equal) };
-            Expr::Call(CallExpr { func_name: operators::LOGICAL_NOT.into(), target: None, args: vec![equal] })
-        }
-    };
+    expression.expr = Expr::Call(equal);
+    if is_unequal {
+        let equal = std::mem::take(expression);
+        let negation = CallExpr { func_name: operators::LOGICAL_NOT.into(), target: None, args: vec![equal] };
+        expression.expr = Expr::Call(negation);
+    }
 }
 
 fn is_unordered(expression: &IdedExpr, schema: &Schema) -> bool {
@@ -233,6 +274,10 @@ fn bound(expression: &mut IdedExpr, accumulator: Option<&str>) {
                 Some(Expr::Ident(name)) if Some(name.as_str()) == accumulator);
             if call.func_name == operators::ADD && call.args.len() == 2 && !gathers {
                 functions::MEASURED_ADD.clone_into(&mut call.func_name);
+            }
+            let ours = casts::OVERRIDDEN.iter().find(|(name, _)| *name == call.func_name);
+            if let Some((_, ours)) = ours.filter(|_| call.target.is_none()) {
+                (*ours).clone_into(&mut call.func_name);
             }
             call.target.iter_mut().for_each(|target| bound(target, accumulator));
             call.args.iter_mut().for_each(|argument| bound(argument, accumulator));
