@@ -12,6 +12,7 @@ mod pruning;
 mod reading;
 mod rules;
 mod scale;
+mod schemas;
 mod structural;
 mod validation;
 mod version;

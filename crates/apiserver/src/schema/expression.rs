@@ -10,9 +10,11 @@ mod evaluation;
 mod failure;
 mod functions;
 mod loops;
+mod parsing;
 pub(crate) mod paths;
 mod program;
 mod rule;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -103,6 +103,9 @@ fn compiled(schema: &Value) -> Compiled {
 }
 
 proptest! {
+    // Compiling the rules of a schema takes long without optimization.
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn any_value_can_be_validated_by_any_schema(schema in any_schema(), new in any_json(), old in any_json()) {
         let compiled = compiled(&schema);
@@ -210,10 +213,10 @@ fn many_errors_take_no_more_than_linear_time() {
     let compiled = compiled(&json!({"type": "object", "properties": {
         "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string", "maxLength": 1}},
     }}));
-    let list: Vec<String> = (0..100_000).map(|number| format!("x{}", number % 50_000)).collect();
+    let list: Vec<String> = (0..20_000).map(|number| format!("x{}", number % 10_000)).collect();
     let object = json!({"set": list});
     let start = Instant::now();
-    assert_eq!(compiled.validate(&object, Some(&json!({}))).errors.len(), 150_000);
+    assert_eq!(compiled.validate(&object, Some(&json!({}))).errors.len(), 30_000);
     assert!(start.elapsed() < Duration::from_secs(30));
 }
 

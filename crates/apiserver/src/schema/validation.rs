@@ -131,18 +131,19 @@ impl Validator<'_> {
         place: Place<'_>,
         outcome: &mut Outcome,
     ) {
-        let mut check = |name: &str, value: &Value, schema: &Schema| {
+        let mut check = |name: &str, value: &Value, schema: &Schema, path: Path<'_>| {
             let is_kind = place.path.is_root() && matches!(name, "apiVersion" | "kind");
             let was = place.was.filter(|_| !is_kind).and_then(|was| was.field(name));
-            outcome.merge(self.child(schema, Place { value, path: &place.path.field(name), was }));
+            outcome.merge(self.child(schema, Place { value, path: &path, was }));
         };
         if let Some(others) = &fields.others {
-            let unknown = values.iter().filter(|(name, _)| !fields.known.contains_key(*name));
-            unknown.for_each(|(name, value)| check(name, value, others));
+            for (name, value) in values.iter().filter(|(name, _)| !fields.known.contains_key(*name)) {
+                check(name, value, others, place.path.entry(name));
+            }
         }
         for (name, value) in values {
             if let Some(schema) = fields.known.get(name) {
-                check(name, value, schema);
+                check(name, value, schema, place.path.field(name));
             }
         }
     }

@@ -5,7 +5,7 @@ use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, Expr, LiteralValue, operators};
 
 use super::escape::escape;
-use super::program::located;
+use super::parsing::located;
 use crate::schema::{Schema, Shape};
 
 /// What an expression is to result in.

@@ -50,7 +50,7 @@ pub(super) fn is_library(name: &str) -> bool {
 pub(super) fn unknown_reference(expression: &IdedExpr) -> Option<(String, bool)> {
     let bound = bound_names(expression);
     let mut unknown = None;
-    super::program::visit(expression, &mut |expression| {
+    super::tree::visit(expression, &mut |expression| {
         let name = match &expression.expr {
             Expr::Ident(name) => {
                 let known = matches!(name.as_str(), "self" | "oldSelf")
@@ -89,7 +89,7 @@ fn is_provided(name: &str) -> bool {
 /// The variables of loops.
 fn bound_names(expression: &IdedExpr) -> HashSet<&str> {
     let mut names = HashSet::new();
-    super::program::visit(expression, &mut |expression| match &expression.expr {
+    super::tree::visit(expression, &mut |expression| match &expression.expr {
         Expr::Comprehension(loops) => {
             names.insert(loops.iter_var.as_str());
             names.insert(loops.accu_var.as_str());

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, operators};
-use kube_cel::cel::parser::{ParseError, Parser};
+use kube_cel::cel::common::ast::{CallExpr, Expr, operators};
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
 use super::check::{Checker, Output};
+use super::parsing::{column_of, located, parse};
+use super::tree::{children, children_mut};
 use super::{budget, casts, escape, functions};
 use crate::schema::{ListType, Schema, Shape};
 
@@ -21,10 +22,6 @@ pub(crate) struct Program {
 
 /// Of the text of an expression. Kubernetes' limit is on cost; a rule that a person wrote is far below this.
 const MOST_TEXT: usize = 64 << 10;
-/// Kubernetes' limit on how deeply the text of an expression nests.
-const MOST_NESTING: usize = 250;
-/// Of the expression that is evaluated, where every operator of a chain is a level.
-const MOST_DEPTH: usize = 120;
 
 impl Program {
     /// Compiles, or says why not in the words of the CEL compiler of Kubernetes.
@@ -77,51 +74,6 @@ impl Program {
     }
 }
 
-/// The parser recurses as the text nests, more than a thread of the server has stack for; what it returns does not
-/// nest more than evaluation can take.
-fn parse(source: &str) -> Result<IdedExpr, String> {
-    const STACK: usize = 64 << 20;
-    if nesting(source) > MOST_NESTING {
-        return Err(too_deep());
-    }
-    std::thread::scope(|scope| {
-        let parser = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
-            let parsed = budget::guarded(|| Parser::new().enable_optional_syntax(true).parse(source));
-            match parsed {
-                Ok(Ok(expression)) if depth(&expression) > MOST_DEPTH => Err(too_deep()),
-                Ok(Ok(expression)) => Ok(expression),
-                Ok(Err(errors)) => Err(described(&errors.errors, source)),
-                Err(()) => Err(located(source, 1, 1, "Syntax error")),
-            }
-        });
-        let parser = parser.map_err(|error| format!("the parser cannot be started: {error}"))?;
-        parser.join().unwrap_or_else(|_| Err(located(source, 1, 1, "Syntax error")))
-    })
-}
-
-/// Brackets and signs in the text, of which each makes the parser recurse. Those in quotes count too: they are few.
-fn nesting(source: &str) -> usize {
-    let (mut open, mut signs, mut most) = (0_usize, 0_usize, 0_usize);
-    for character in source.chars() {
-        match character {
-            '(' | '[' | '{' => open += 1,
-            ')' | ']' | '}' => open = open.saturating_sub(1),
-            '!' | '-' | '?' => signs += 1,
-            _ => {}
-        }
-        most = most.max(open);
-    }
-    most.max(signs)
-}
-
-fn depth(expression: &IdedExpr) -> usize {
-    1 + children(expression).into_iter().map(depth).max().unwrap_or_default()
-}
-
-fn too_deep() -> String {
-    format!("ERROR: <input>:-1:0: expression recursion limit exceeded: {MOST_NESTING}")
-}
-
 /// Sets and keyed lists are equal in any order.
 fn ignore_order(expression: &mut IdedExpr, schema: &Schema) {
     for child in children_mut(expression) {
@@ -163,32 +115,6 @@ fn schema_of<'a>(expression: &IdedExpr, schema: &'a Schema) -> Option<&'a Schema
     }
 }
 
-fn described(errors: &[ParseError], source: &str) -> String {
-    let texts: Vec<String> = errors
-        .iter()
-        .map(|error| {
-            let at = |position: isize| usize::try_from(position).unwrap_or_default().max(1);
-            located(source, at(error.pos.0), at(error.pos.1), &error.msg)
-        })
-        .collect();
-    texts.join("\n")
-}
-
-pub(super) fn located(source: &str, line: usize, column: usize, message: &str) -> String {
-    let text = source.lines().nth(line - 1).unwrap_or_default();
-    format!("ERROR: <input>:{line}:{column}: {message}\n | {text}\n | {}^", ".".repeat(column - 1))
-}
-
-/// A function is found at its bracket.
-fn column_of(source: &str, name: &str, is_function: bool) -> usize {
-    let at = if is_function {
-        source.find(&format!("{name}(")).map(|at| at + name.len())
-    } else {
-        source.find(name)
-    };
-    at.map_or(1, |at| at + 1)
-}
-
 /// Whether all that is looked at of `self` and `oldSelf` are fields by name.
 fn collect_fields(expression: &IdedExpr, fields: &mut BTreeSet<String>) -> bool {
     match &expression.expr {
@@ -201,59 +127,6 @@ fn collect_fields(expression: &IdedExpr, fields: &mut BTreeSet<String>) -> bool 
             _ => collect_fields(&select.operand, fields),
         },
         _ => children(expression).into_iter().all(|child| collect_fields(child, fields)),
-    }
-}
-
-fn children_mut(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
-    match &mut expression.expr {
-        Expr::Call(call) => {
-            call.target.iter_mut().map(|target| &mut **target).chain(&mut call.args).collect()
-        }
-        Expr::Comprehension(loops) => {
-            let loops = &mut **loops;
-            vec![
-                &mut loops.iter_range,
-                &mut loops.accu_init,
-                &mut loops.loop_cond,
-                &mut loops.loop_step,
-                &mut loops.result,
-            ]
-        }
-        Expr::List(list) => list.elements.iter_mut().collect(),
-        Expr::Map(map) => map.entries.iter_mut().flat_map(|entry| entry_parts_mut(&mut entry.expr)).collect(),
-        Expr::Struct(object) => {
-            object.entries.iter_mut().flat_map(|entry| entry_parts_mut(&mut entry.expr)).collect()
-        }
-        Expr::Select(select) => vec![&mut *select.operand],
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
-    }
-}
-
-fn entry_parts_mut(entry: &mut EntryExpr) -> Vec<&mut IdedExpr> {
-    match entry {
-        EntryExpr::StructField(field) => vec![&mut field.value],
-        EntryExpr::MapEntry(entry) => vec![&mut entry.key, &mut entry.value],
-    }
-}
-
-fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
-    match &expression.expr {
-        Expr::Call(call) => call.target.iter().map(|target| &**target).chain(&call.args).collect(),
-        Expr::Comprehension(loops) => {
-            vec![&loops.iter_range, &loops.accu_init, &loops.loop_cond, &loops.loop_step, &loops.result]
-        }
-        Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
-        Expr::Struct(object) => object.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
-        Expr::Select(select) => vec![&select.operand],
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
-    }
-}
-
-fn entry_parts(entry: &EntryExpr) -> Vec<&IdedExpr> {
-    match entry {
-        EntryExpr::StructField(field) => vec![&field.value],
-        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
     }
 }
 
@@ -295,12 +168,4 @@ fn ticked(condition: IdedExpr) -> IdedExpr {
     let tick = call(functions::TICK, Vec::new());
     let stop = call(functions::STOP, Vec::new());
     call(operators::CONDITIONAL, vec![tick, condition.clone(), stop])
-}
-
-/// Calls `look` for an expression and for everything inside.
-pub(super) fn visit<'a>(expression: &'a IdedExpr, look: &mut dyn FnMut(&'a IdedExpr)) {
-    look(expression);
-    for child in children(expression) {
-        visit(child, look);
-    }
 }
