@@ -14,6 +14,7 @@ use super::validation::Validator;
 use super::{Schema, Shape, defaulting, embedded, lists, pattern, pruning};
 use crate::field::{Error, Problem};
 
+/// Shared by all who serve its kind, on any thread.
 #[derive(Debug)]
 pub struct Compiled {
     schema: Arc<Schema>,

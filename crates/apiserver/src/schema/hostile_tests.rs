@@ -232,3 +232,10 @@ fn definitions_that_nest_too_deeply_are_refused() {
     // The value drops itself level by level, which is no business of ours.
     std::mem::forget(crd);
 }
+
+#[test]
+fn a_compiled_schema_can_be_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Compiled>();
+    is_shared::<crate::definition::Definition>();
+}
