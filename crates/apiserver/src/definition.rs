@@ -11,6 +11,8 @@ mod names;
 mod pruning;
 mod reading;
 mod rules;
+mod scale;
+mod schemas;
 mod structural;
 mod validation;
 mod version;
@@ -20,12 +22,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::field;
-use crate::schema::{Compiled, from_open_api};
+use crate::schema::{Compiled, Verdict, from_open_api};
 use reading::{list, text, texts};
 
 pub use acceptance::{Deletion, deletion_status, status};
 pub use defaulting::{default, prepare_for_create, prepare_for_update};
 pub use pruning::prune;
+pub use scale::Scale;
 pub use validation::{validate_create, validate_update, warnings};
 
 /// A definition in a form that objects can be served by.
@@ -84,14 +87,6 @@ pub struct Version {
     pub selectable_fields: Vec<String>,
 }
 
-/// Where a scale finds its numbers: paths such as `.spec.replicas`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scale {
-    pub spec_replicas: String,
-    pub status_replicas: String,
-    pub label_selector: Option<String>,
-}
-
 impl Definition {
     /// Reads a definition that has been defaulted and found valid. The errors are of definitions that have not.
     pub fn compile(crd: &Value) -> Result<Self, Vec<field::Error>> {
@@ -132,6 +127,23 @@ impl Names {
 }
 
 impl Version {
+    /// Validates an object of this version, or a change of one; it has been defaulted and pruned.
+    pub fn validate(&self, new: &Value, old: Option<&Value>) -> Verdict {
+        self.validate_after(Vec::new(), new, old)
+    }
+
+    /// The same after other things were found wrong, which decide with the rest whether rules are looked at.
+    pub fn validate_after(&self, errors: Vec<field::Error>, new: &Value, old: Option<&Value>) -> Verdict {
+        let scale = self.scale.as_ref().map(|scale| scale.validate(new)).unwrap_or_default();
+        self.schema.validate_with(errors, new, old, scale)
+    }
+
+    /// Validates a change of the status alone.
+    pub fn validate_status(&self, new: &Value, old: &Value) -> Verdict {
+        let scale = self.scale.as_ref().map(|scale| scale.validate_status(new)).unwrap_or_default();
+        self.schema.validate_status_with(new, old, scale)
+    }
+
     fn compile(version: &Value, group: &str, kind: &str) -> Result<Self, Vec<field::Error>> {
         let name = text(version, "name").to_owned();
         let open_api = version["schema"]["openAPIV3Schema"].clone();
@@ -160,15 +172,7 @@ fn deprecation_warning(version: &Value, group: &str, name: &str, kind: &str) -> 
     Some(written.unwrap_or_else(|| format!("{group}/{name} {kind} is deprecated")))
 }
 
-impl Scale {
-    fn read(scale: &Value) -> Option<Self> {
-        scale.is_object().then(|| Self {
-            spec_replicas: text(scale, "specReplicasPath").into(),
-            status_replicas: text(scale, "statusReplicasPath").into(),
-            label_selector: scale["labelSelectorPath"].as_str().map(str::to_owned),
-        })
-    }
-}
-
+#[cfg(test)]
+mod suite_tests;
 #[cfg(test)]
 mod tests;

@@ -10,12 +10,11 @@ use serde_json::Value;
 pub(crate) use managers::{applied, managed};
 pub(crate) use versions::{to_storage, to_version};
 
-use crate::api::scale;
 use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};
 use crate::deletion::{self, Deletion, Grace};
 use crate::identity::GroupKind;
 use crate::object::Object;
-use crate::resource::{Defined, Origin, Resource};
+use crate::resource::{Origin, Resource};
 use crate::status::Status;
 use crate::strategy::{self, Cluster};
 use crate::{defaults, definition, field, validation};
@@ -107,9 +106,8 @@ pub(crate) fn validate_create(resource: &Resource, object: &Value) -> Vec<field:
         Origin::BuiltIn(_) if is_definition(resource) => definition::validate_create(object),
         Origin::BuiltIn(_) => validation::create(&resource.group_kind(), object),
         Origin::Defined(defined) => {
-            let mut errors = validation::metadata::create(object, resource.is_namespaced, NAMES_OF_DEFINED);
-            errors.extend(scale_errors(defined, object));
-            defined.version().schema.validate_after(errors, object, None).errors
+            let errors = validation::metadata::create(object, resource.is_namespaced, NAMES_OF_DEFINED);
+            defined.version().validate_after(errors, object, None).errors
         }
     }
 }
@@ -198,17 +196,12 @@ pub(crate) fn validate_update(
             let mut errors = validation::metadata::common_update(new, old, resource.is_namespaced);
             errors.extend(validation::metadata::update(new, old));
             if subresource == Some("status") {
-                errors.extend(defined.version().schema.validate_status(new, old).errors);
+                errors.extend(defined.version().validate_status(new, old).errors);
                 return errors;
             }
-            errors.extend(scale_errors(defined, new));
-            defined.version().schema.validate_after(errors, new, Some(old)).errors
+            defined.version().validate_after(errors, new, Some(old)).errors
         }
     }
-}
-
-fn scale_errors(defined: &Defined, object: &Value) -> Vec<field::Error> {
-    defined.version().scale.as_ref().map_or_else(Vec::new, |paths| scale::errors(object, paths))
 }
 
 /// What a writer should know about an object that is in order all the same.
@@ -251,7 +244,7 @@ pub(crate) fn allows_create_on_update(resource: &Resource) -> bool {
 
 /// How long an object has to end by itself. Only Pods have anything to end.
 pub(crate) fn grace(resource: &Resource, object: &Value) -> Grace {
-    if resource.group_kind() != crate::identity::GroupKind::new("", "Pod") {
+    if resource.group_kind() != GroupKind::new("", "Pod") {
         return Grace::Unknown;
     }
     let has_node = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());

@@ -134,4 +134,6 @@ impl Schema {
 }
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod tests;

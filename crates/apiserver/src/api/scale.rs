@@ -47,18 +47,6 @@ pub(crate) fn applied(object: &Value, wanted: &Value, paths: &Scale) -> Value {
     changed
 }
 
-/// What is wrong with the numbers of an object that can be scaled.
-pub(crate) fn errors(object: &Value, paths: &Scale) -> Vec<crate::field::Error> {
-    let places = [&paths.spec_replicas, &paths.status_replicas];
-    let negative =
-        |path: &&&String| at(object, path).and_then(Value::as_i64).is_some_and(|number| number < 0);
-    let error = |path: &String| {
-        let value = at(object, path).cloned().unwrap_or_default();
-        crate::field::Error::invalid(path.as_str(), value, "should be a non-negative integer")
-    };
-    places.iter().filter(negative).map(|path| error(path)).collect()
-}
-
 /// `.spec.replicas` and the like.
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     path.trim_start_matches('.').split('.').try_fold(object, |value, field| value.get(field))

@@ -1,6 +1,8 @@
 //! Whether a schema is structural: every field has a type of its own, and what stands under `allOf` and its like only
 //! restricts values.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::reading::{fields, flag, is_set, list, schema, text};
@@ -19,6 +21,7 @@ pub(super) fn validate(root: &Value, path: &str) -> Vec<Error> {
     let mut errors = Vec::new();
     invariants(root, Level::Root, path, &mut errors);
     complete(root, Some(root), path, path, &mut errors);
+    patterns(root, path, &mut HashMap::new(), &mut errors);
     errors.sort_by_key(ToString::to_string);
     errors
 }
@@ -149,14 +152,38 @@ fn value_rules(value: &Value, skips_any: bool, skips_first_all: bool, path: &str
     if let Some(part) = schema(value, "not") {
         nested(part, false, &format!("{path}.not"), errors);
     }
+}
+
+/// Large schemas hold the same few patterns over and over: each is compiled once.
+fn patterns<'a>(
+    value: &'a Value,
+    path: &str,
+    known: &mut HashMap<&'a str, Option<String>>,
+    errors: &mut Vec<Error>,
+) {
     let pattern = text(value, "pattern");
-    if let Err(why) = compile_pattern(pattern) {
+    if !pattern.is_empty()
+        && let Some(why) = known.entry(pattern).or_insert_with(|| compile_pattern(pattern).err())
+    {
         let detail = format!("must be a valid regular expression, but isn't: {why}");
         errors.push(Error::invalid(format!("{path}.pattern"), pattern, detail));
     }
+    for name in ["items", "additionalProperties", "not"] {
+        if let Some(part) = schema(value, name) {
+            patterns(part, &format!("{path}.{name}"), known, errors);
+        }
+    }
+    for (name, field) in fields(value, "properties") {
+        patterns(field, &format!("{path}.properties[{name}]"), known, errors);
+    }
+    for name in ["allOf", "anyOf", "oneOf"] {
+        for (index, part) in list(value, name).iter().enumerate() {
+            patterns(part, &format!("{path}.{name}[{index}]"), known, errors);
+        }
+    }
 }
 
-/// Keywords that only restrict nothing more than the schema outside says.
+/// Keywords that describe values, which is for the schema outside to do.
 const FORBIDDEN: [(&str, &str); 12] = [
     ("type", "must be empty to be structural"),
     ("additionalProperties", "must be undefined to be structural"),

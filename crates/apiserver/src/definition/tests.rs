@@ -57,7 +57,7 @@ fn settled(case: &Value) -> Value {
 }
 
 fn agree(cases: &[Value]) {
-    let mut differences = String::new();
+    let mut differences = Vec::new();
     let passed_over = |case: &&Value| {
         let name = case["name"].as_str().unwrap();
         !SHOWS_ITS_INSIDES.contains(&name) && !ESTIMATES_COST.contains(&name)
@@ -65,10 +65,10 @@ fn agree(cases: &[Value]) {
     for case in cases.iter().filter(passed_over) {
         let (ours, theirs) = (outcome(case), settled(case));
         if ours != theirs {
-            differences += &format!("{}\n  ours:   {ours}\n  theirs: {theirs}\n", case["name"]);
+            differences.push(format!("{}\n  ours:   {ours}\n  theirs: {theirs}", case["name"]));
         }
     }
-    assert!(differences.is_empty(), "{differences}");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
@@ -100,5 +100,36 @@ fn names_are_accepted_as_kubernetes_does() {
             deletion_status(&crd, Deletion::Completed, now)
         };
         assert_eq!(&ours, theirs, "{}", case["name"]);
+    }
+}
+
+#[test]
+fn scales_and_statuses_are_validated_as_kubernetes_does() {
+    let data: Value = serde_json::from_str(include_str!("recorded/levels.json")).unwrap();
+    let definition = Definition::compile(&data["crd"]).unwrap();
+    let version = definition.stored().unwrap();
+    let read = |object: &Value| {
+        let mut object = object.clone();
+        version.schema.default(&mut object);
+        version.schema.prune(&mut object);
+        object
+    };
+    for case in data["cases"].as_array().unwrap() {
+        let ours = version.validate(&read(&case["object"]), None);
+        assert_eq!(
+            causes(&ours.errors),
+            case.get("causes").cloned().unwrap_or(json!([])),
+            "{}",
+            case["name"]
+        );
+    }
+    for case in data["statuses"].as_array().unwrap() {
+        let ours = version.validate_status(&read(&case["object"]), &read(&case["old"]));
+        assert_eq!(
+            causes(&ours.errors),
+            case.get("causes").cloned().unwrap_or(json!([])),
+            "{}",
+            case["name"]
+        );
     }
 }

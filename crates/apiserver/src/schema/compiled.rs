@@ -14,6 +14,7 @@ use super::validation::Validator;
 use super::{Schema, Shape, defaulting, embedded, lists, pattern, pruning};
 use crate::field::{Error, Problem};
 
+/// Shared by all who serve its kind, on any thread.
 #[derive(Debug)]
 pub struct Compiled {
     schema: Arc<Schema>,
@@ -69,13 +70,19 @@ impl Compiled {
 
     /// Validates an object, or a change of one. The object has been defaulted and pruned.
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Verdict {
-        self.validate_after(Vec::new(), new, old)
+        self.validate_with(Vec::new(), new, old, Vec::new())
     }
 
-    /// The same with errors that were found before, which decide with the others whether rules are checked.
-    pub fn validate_after(&self, errors: Vec<Error>, new: &Value, old: Option<&Value>) -> Verdict {
+    /// `before` and `more` are what else is wrong: they count before rules are looked at.
+    pub(crate) fn validate_with(
+        &self,
+        before: Vec<Error>,
+        new: &Value,
+        old: Option<&Value>,
+        more: Vec<Error>,
+    ) -> Verdict {
         let was = old.map(|old| Correlated { schema: &self.schema, new, old });
-        let mut errors = [errors, self.values().validate(&self.schema, new, was, "")].concat();
+        let mut errors = [before, self.values().validate(&self.schema, new, was, ""), more].concat();
         errors.extend(embedded::validate(&self.schema, new));
         errors.extend(self.new_duplicates(new, old));
         self.with_rules(errors, new, old)
@@ -83,11 +90,16 @@ impl Compiled {
 
     /// Validates a change of the status alone.
     pub fn validate_status(&self, new: &Value, old: &Value) -> Verdict {
+        self.validate_status_with(new, old, Vec::new())
+    }
+
+    pub(crate) fn validate_status_with(&self, new: &Value, old: &Value, more: Vec<Error>) -> Verdict {
         let mut errors = Vec::new();
         if let (Some(status), Some(schema)) = (new.get("status"), self.schema.field("status")) {
             let was = Correlated { schema: &self.schema, new, old }.field("status");
             errors = self.values().validate(schema, status, was, "status");
         }
+        errors.extend(more);
         errors.extend(self.new_duplicates(new, Some(old)));
         self.with_rules(errors, new, Some(old))
     }

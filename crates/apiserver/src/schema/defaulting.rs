@@ -23,7 +23,9 @@ fn drop_nulls(schema: &Schema, value: &mut Value) {
             });
         }
         (Shape::Array(items), Value::Array(values)) => {
-            values.iter_mut().for_each(|value| drop_nulls(items, value));
+            for value in values {
+                drop_nulls(items, value);
+            }
         }
         _ => {}
     }

@@ -2,15 +2,19 @@
 //! kube-cel's; what is evaluated when, on what, and how a failure is worded is decided here.
 
 mod budget;
+mod casts;
 mod check;
 mod conversion;
 mod escape;
 mod evaluation;
 mod failure;
 mod functions;
+mod loops;
+mod parsing;
 pub(crate) mod paths;
 mod program;
 mod rule;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -14,6 +14,8 @@ enum Step<'a> {
     Root,
     /// `.name`
     Field(&'a str),
+    /// `.name`, also where nothing is before it: so does Kubernetes write keys of maps when it validates values.
+    Entry(&'a str),
     /// `[key]`
     Key(&'a str),
     Index(usize),
@@ -29,6 +31,10 @@ impl<'a> Path<'a> {
 
     pub(super) fn field<'b>(&'b self, name: &'b str) -> Path<'b> {
         Path { parent: Some(self), step: Step::Field(name) }
+    }
+
+    pub(super) fn entry<'b>(&'b self, name: &'b str) -> Path<'b> {
+        Path { parent: Some(self), step: Step::Entry(name) }
     }
 
     pub(super) fn key<'b>(&'b self, name: &'b str) -> Path<'b> {
@@ -57,7 +63,7 @@ impl fmt::Display for Path<'_> {
         match self.step {
             Step::Root => Ok(()),
             Step::Field(name) if self.parent.is_none_or(Path::is_root) => formatter.write_str(name),
-            Step::Field(name) => write!(formatter, ".{name}"),
+            Step::Field(name) | Step::Entry(name) => write!(formatter, ".{name}"),
             Step::Key(name) => write!(formatter, "[{name}]"),
             Step::Index(index) => write!(formatter, "[{index}]"),
         }

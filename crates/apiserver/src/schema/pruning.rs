@@ -91,7 +91,7 @@ impl Pruning {
         let length = self.path.len();
         for (index, value) in items.iter_mut().enumerate() {
             if matches!(value, Value::Object(_) | Value::Array(_)) {
-                self.path.push_str(&format!("[{index}]"));
+                self.path.extend(["[", &index.to_string(), "]"]);
                 prune(self, value);
                 self.path.truncate(length);
             }

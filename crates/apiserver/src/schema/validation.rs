@@ -35,7 +35,7 @@ struct Place<'a> {
 impl Validator<'_> {
     /// `base` goes before the names of fields, but not into the messages: that is how status is checked on its own.
     pub(super) fn validate(
-        &self,
+        self,
         schema: &Schema,
         value: &Value,
         was: Option<Correlated<'_>>,
@@ -46,7 +46,7 @@ impl Validator<'_> {
     }
 
     /// What was wrong before and has not changed is let be.
-    fn tolerant(&self, schema: &Schema, place: Place<'_>) -> Outcome {
+    fn tolerant(self, schema: &Schema, place: Place<'_>) -> Outcome {
         let mut outcome = self.value(schema, place);
         if !outcome.is_valid() && place.was.is_some_and(|was| was.is_unchanged()) {
             outcome.forgive();
@@ -54,7 +54,7 @@ impl Validator<'_> {
         outcome
     }
 
-    fn value(&self, schema: &Schema, place: Place<'_>) -> Outcome {
+    fn value(self, schema: &Schema, place: Place<'_>) -> Outcome {
         let rules = schema.rules.as_deref();
         let mut outcome = Outcome::default();
         if place.value.is_null() {
@@ -83,7 +83,7 @@ impl Validator<'_> {
         outcome
     }
 
-    fn items(&self, schema: &Schema, values: &[Value], place: Place<'_>) -> Outcome {
+    fn items(self, schema: &Schema, values: &[Value], place: Place<'_>) -> Outcome {
         let mut outcome = Outcome::matching();
         if let Some(items) = schema.items() {
             let old = place.was.and_then(|was| Some((was, was.items()?)));
@@ -100,11 +100,11 @@ impl Validator<'_> {
         outcome
     }
 
-    fn child(&self, schema: &Schema, place: Place<'_>) -> Outcome {
+    fn child(self, schema: &Schema, place: Place<'_>) -> Outcome {
         if place.was.is_some() { self.tolerant(schema, place) } else { self.value(schema, place) }
     }
 
-    fn fields(&self, schema: &Schema, values: &Map<String, Value>, place: Place<'_>) -> Outcome {
+    fn fields(self, schema: &Schema, values: &Map<String, Value>, place: Place<'_>) -> Outcome {
         let mut outcome = Outcome::default();
         let nothing = Rules::default();
         let rules = schema.rules.as_deref().unwrap_or(&nothing);
@@ -125,24 +125,25 @@ impl Validator<'_> {
     }
 
     fn known_and_others(
-        &self,
+        self,
         fields: &Fields,
         values: &Map<String, Value>,
         place: Place<'_>,
         outcome: &mut Outcome,
     ) {
-        let mut check = |name: &str, value: &Value, schema: &Schema| {
+        let mut check = |name: &str, value: &Value, schema: &Schema, path: Path<'_>| {
             let is_kind = place.path.is_root() && matches!(name, "apiVersion" | "kind");
             let was = place.was.filter(|_| !is_kind).and_then(|was| was.field(name));
-            outcome.merge(self.child(schema, Place { value, path: &place.path.field(name), was }));
+            outcome.merge(self.child(schema, Place { value, path: &path, was }));
         };
         if let Some(others) = &fields.others {
-            let unknown = values.iter().filter(|(name, _)| !fields.known.contains_key(*name));
-            unknown.for_each(|(name, value)| check(name, value, others));
+            for (name, value) in values.iter().filter(|(name, _)| !fields.known.contains_key(*name)) {
+                check(name, value, others, place.path.entry(name));
+            }
         }
         for (name, value) in values {
             if let Some(schema) = fields.known.get(name) {
-                check(name, value, schema);
+                check(name, value, schema, place.path.field(name));
             }
         }
     }

@@ -5,7 +5,7 @@ use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, Expr, LiteralValue, operators};
 
 use super::escape::escape;
-use super::program::located;
+use super::parsing::located;
 use crate::schema::{Schema, Shape};
 
 /// What an expression is to result in.
@@ -62,6 +62,11 @@ impl<'a> Checker<'a> {
             Expr::Call(call) => self.call(call, scope),
             Expr::Comprehension(loops) => {
                 let range = self.kind(&loops.iter_range, scope)?;
+                if name_of(range) == Some("object") && !is_map(range) {
+                    let why = "expression of type 'object' cannot be range of a comprehension (must be list, map, or \
+                               dynamic)";
+                    return Err(located(self.source, 1, 1, why));
+                }
                 let start = self.kind(&loops.accu_init, scope)?;
                 scope.push((&loops.iter_var, element(range)));
                 scope.push((&loops.accu_var, start));
@@ -157,10 +162,23 @@ impl<'a> Checker<'a> {
             }
             operators::CONDITIONAL => Ok(kinds.get(1).copied().unwrap_or(Kind::Unknown)),
             operators::INDEX => Ok(kinds.first().map_or(Kind::Unknown, |list| element(*list))),
-            "startsWith" | "endsWith" | "matches" | "contains" | "isSorted" => Ok(Kind::Known("bool")),
+            "matches" => match call.args.last().map(|argument| &argument.expr) {
+                Some(Expr::Literal(LiteralValue::String(pattern)))
+                    if crate::schema::pattern::compile(pattern.inner()).is_err() =>
+                {
+                    Err(self.at(pattern.inner(), "invalid matches argument"))
+                }
+                _ => Ok(Kind::Known("bool")),
+            },
+            "startsWith" | "endsWith" | "contains" | "isSorted" => Ok(Kind::Known("bool")),
             "size" => Ok(Kind::Known("int")),
             _ => Ok(Kind::Unknown),
         }
+    }
+
+    /// An error about a literal; it is found at its quote.
+    fn at(&self, literal: &str, why: &str) -> String {
+        located(self.source, 1, self.source.find(literal).unwrap_or(1), why)
     }
 
     fn comparable(&self, operator: &str, kinds: &[Kind<'a>]) -> Result<Kind<'a>, String> {
@@ -179,6 +197,11 @@ impl<'a> Checker<'a> {
         let why = format!("found no matching overload for '{operator}' applied to '({left}, {right})'");
         Err(located(self.source, 1, column, &why))
     }
+}
+
+fn is_map(kind: Kind<'_>) -> bool {
+    matches!(kind, Kind::Described(schema, _)
+        if matches!(&schema.shape, Shape::Object(fields) if fields.others.is_some()))
 }
 
 fn is_number_or_text(kind: Kind<'_>) -> bool {

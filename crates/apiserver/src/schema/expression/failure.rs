@@ -15,9 +15,18 @@ pub(super) fn described(error: &ExecutionError) -> Option<String> {
         ExecutionError::RemainderByZero(_) => "modulus by zero".into(),
         ExecutionError::Overflow(..) => "integer overflow".into(),
         ExecutionError::FunctionError { function, .. } if function == "quantity" => NO_QUANTITY.into(),
-        ExecutionError::FunctionError { message, .. } => message.clone(),
+        ExecutionError::FunctionError { message, .. } => {
+            out_of_range(message).unwrap_or_else(|| message.clone())
+        }
         ExecutionError::UndeclaredReference(name) => format!("no such attribute(s): {name}"),
         _ => return None,
     };
     Some(text)
+}
+
+/// `start index 9 out of range for string of length 3` and its like.
+fn out_of_range(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("index ")?;
+    let (index, _) = rest.split_once(" out of range")?;
+    Some(format!("index out of range: {index}"))
 }

@@ -8,7 +8,7 @@ use kube_cel::cel::common::ast::{CallExpr, Expr};
 use kube_cel::cel::extractors::{Arguments, This};
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, ResolveResult, Value};
 
-use super::budget;
+use super::{budget, casts, loops};
 
 /// No expression can name these: they do not start like names do.
 pub(super) const TICK: &str = "@tick";
@@ -31,14 +31,16 @@ fn context() -> Context<'static> {
         Ok(Value::from(type_name(&value).to_owned()))
     });
     context.add_function("dyn", |value: Value| -> ResolveResult { Ok(value) });
+    casts::register(&mut context);
+    loops::register(&mut context);
     for name in TYPES {
         context.add_variable_from_value(name, name.to_owned());
     }
     context
 }
 
-const LIBRARIES: [&str; 10] =
-    ["math", "sets", "lists", "strings", "base64", "ip", "format", "jsonpatch", "optional", "cidr"];
+/// Kubernetes has more of them elsewhere, but not for the rules of definitions.
+const LIBRARIES: [&str; 6] = ["sets", "lists", "strings", "ip", "format", "optional"];
 
 pub(super) fn is_library(name: &str) -> bool {
     LIBRARIES.contains(&name)
@@ -48,7 +50,7 @@ pub(super) fn is_library(name: &str) -> bool {
 pub(super) fn unknown_reference(expression: &IdedExpr) -> Option<(String, bool)> {
     let bound = bound_names(expression);
     let mut unknown = None;
-    super::program::visit(expression, &mut |expression| {
+    super::tree::visit(expression, &mut |expression| {
         let name = match &expression.expr {
             Expr::Ident(name) => {
                 let known = matches!(name.as_str(), "self" | "oldSelf")
@@ -87,12 +89,13 @@ fn is_provided(name: &str) -> bool {
 /// The variables of loops.
 fn bound_names(expression: &IdedExpr) -> HashSet<&str> {
     let mut names = HashSet::new();
-    super::program::visit(expression, &mut |expression| {
-        if let Expr::Comprehension(loops) = &expression.expr {
+    super::tree::visit(expression, &mut |expression| match &expression.expr {
+        Expr::Comprehension(loops) => {
             names.insert(loops.iter_var.as_str());
             names.insert(loops.accu_var.as_str());
-            names.extend(loops.iter_var2.as_deref());
         }
+        Expr::Call(call) => names.extend(loops::variables(call)),
+        _ => {}
     });
     names
 }
@@ -101,7 +104,7 @@ fn tick() -> ResolveResult {
     if budget::tick() { Ok(Value::Bool(true)) } else { Err(spent()) }
 }
 
-fn spent() -> ExecutionError {
+pub(super) fn spent() -> ExecutionError {
     ExecutionError::function_error("evaluation", "operation cancelled: actual cost limit exceeded")
 }
 

@@ -41,7 +41,7 @@ impl Found<'_> {
         let Shape::Object(fields) = &self.schema.shape else { return Err(nowhere()) };
         if fields.known.is_empty() {
             self.schema = fields.others.as_ref().ok_or_else(nowhere)?;
-            self.path.push_str(&format!("[{name}]"));
+            self.path.extend(["[", name, "]"]);
             return Ok(());
         }
         self.schema = fields.known.get(name).ok_or_else(nowhere)?;

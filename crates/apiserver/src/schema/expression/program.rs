@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, operators};
-use kube_cel::cel::parser::{ParseError, Parser};
+use kube_cel::cel::common::ast::{CallExpr, Expr, operators};
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
 use super::check::{Checker, Output};
-use super::{budget, escape, functions};
+use super::parsing::{column_of, located, parse};
+use super::tree::{children, children_mut};
+use super::{budget, casts, escape, functions};
 use crate::schema::{ListType, Schema, Shape};
 
 #[derive(Debug)]
@@ -51,14 +52,7 @@ impl Program {
                 source.len()
             ));
         }
-        let parsed = budget::guarded(|| Parser::new().enable_optional_syntax(true).parse(source));
-        let mut expression = match parsed {
-            Ok(Ok(expression)) => expression,
-            Ok(Err(errors)) => {
-                return Err(format!("compilation failed: {}", described(&errors.errors, source)));
-            }
-            Err(()) => return Err(format!("compilation failed: {}", located(source, 1, 1, "Syntax error"))),
-        };
+        let mut expression = parse(source).map_err(|why| format!("compilation failed: {why}"))?;
         if let Some((name, is_function)) = functions::unknown_reference(&expression) {
             let column = column_of(source, &name, is_function);
             let why = format!("undeclared reference to '{name}' (in container '')");
@@ -94,13 +88,12 @@ fn ignore_order(expression: &mut IdedExpr, schema: &Schema) {
     let library = IdedExpr { id: 0, expr: Expr::Ident("sets".into()) };
     let args = std::mem::take(&mut call.args);
     let equal = CallExpr { func_name: "equivalent".into(), target: Some(Box::new(library)), args };
-    expression.expr = match is_unequal {
-        false => Expr::Call(equal),
-        true => {
-            let equal = IdedExpr { id: expression.id, expr: Expr::Call(equal) };
-            Expr::Call(CallExpr { func_name: operators::LOGICAL_NOT.into(), target: None, args: vec![equal] })
-        }
-    };
+    expression.expr = Expr::Call(equal);
+    if is_unequal {
+        let equal = std::mem::take(expression);
+        let negation = CallExpr { func_name: operators::LOGICAL_NOT.into(), target: None, args: vec![equal] };
+        expression.expr = Expr::Call(negation);
+    }
 }
 
 fn is_unordered(expression: &IdedExpr, schema: &Schema) -> bool {
@@ -122,32 +115,6 @@ fn schema_of<'a>(expression: &IdedExpr, schema: &'a Schema) -> Option<&'a Schema
     }
 }
 
-fn described(errors: &[ParseError], source: &str) -> String {
-    let texts: Vec<String> = errors
-        .iter()
-        .map(|error| {
-            let at = |position: isize| usize::try_from(position).unwrap_or_default().max(1);
-            located(source, at(error.pos.0), at(error.pos.1), &error.msg)
-        })
-        .collect();
-    texts.join("\n")
-}
-
-pub(super) fn located(source: &str, line: usize, column: usize, message: &str) -> String {
-    let text = source.lines().nth(line - 1).unwrap_or_default();
-    format!("ERROR: <input>:{line}:{column}: {message}\n | {text}\n | {}^", ".".repeat(column - 1))
-}
-
-/// A function is found at its bracket.
-fn column_of(source: &str, name: &str, is_function: bool) -> usize {
-    let at = if is_function {
-        source.find(&format!("{name}(")).map(|at| at + name.len())
-    } else {
-        source.find(name)
-    };
-    at.map_or(1, |at| at + 1)
-}
-
 /// Whether all that is looked at of `self` and `oldSelf` are fields by name.
 fn collect_fields(expression: &IdedExpr, fields: &mut BTreeSet<String>) -> bool {
     match &expression.expr {
@@ -160,59 +127,6 @@ fn collect_fields(expression: &IdedExpr, fields: &mut BTreeSet<String>) -> bool 
             _ => collect_fields(&select.operand, fields),
         },
         _ => children(expression).into_iter().all(|child| collect_fields(child, fields)),
-    }
-}
-
-fn children_mut(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
-    match &mut expression.expr {
-        Expr::Call(call) => {
-            call.target.iter_mut().map(|target| &mut **target).chain(&mut call.args).collect()
-        }
-        Expr::Comprehension(loops) => {
-            let loops = &mut **loops;
-            vec![
-                &mut loops.iter_range,
-                &mut loops.accu_init,
-                &mut loops.loop_cond,
-                &mut loops.loop_step,
-                &mut loops.result,
-            ]
-        }
-        Expr::List(list) => list.elements.iter_mut().collect(),
-        Expr::Map(map) => map.entries.iter_mut().flat_map(|entry| entry_parts_mut(&mut entry.expr)).collect(),
-        Expr::Struct(object) => {
-            object.entries.iter_mut().flat_map(|entry| entry_parts_mut(&mut entry.expr)).collect()
-        }
-        Expr::Select(select) => vec![&mut *select.operand],
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
-    }
-}
-
-fn entry_parts_mut(entry: &mut EntryExpr) -> Vec<&mut IdedExpr> {
-    match entry {
-        EntryExpr::StructField(field) => vec![&mut field.value],
-        EntryExpr::MapEntry(entry) => vec![&mut entry.key, &mut entry.value],
-    }
-}
-
-fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
-    match &expression.expr {
-        Expr::Call(call) => call.target.iter().map(|target| &**target).chain(&call.args).collect(),
-        Expr::Comprehension(loops) => {
-            vec![&loops.iter_range, &loops.accu_init, &loops.loop_cond, &loops.loop_step, &loops.result]
-        }
-        Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
-        Expr::Struct(object) => object.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
-        Expr::Select(select) => vec![&select.operand],
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
-    }
-}
-
-fn entry_parts(entry: &EntryExpr) -> Vec<&IdedExpr> {
-    match entry {
-        EntryExpr::StructField(field) => vec![&field.value],
-        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
     }
 }
 
@@ -234,6 +148,10 @@ fn bound(expression: &mut IdedExpr, accumulator: Option<&str>) {
             if call.func_name == operators::ADD && call.args.len() == 2 && !gathers {
                 functions::MEASURED_ADD.clone_into(&mut call.func_name);
             }
+            let ours = casts::OVERRIDDEN.iter().find(|(name, _)| *name == call.func_name);
+            if let Some((_, ours)) = ours.filter(|_| call.target.is_none()) {
+                (*ours).clone_into(&mut call.func_name);
+            }
             call.target.iter_mut().for_each(|target| bound(target, accumulator));
             call.args.iter_mut().for_each(|argument| bound(argument, accumulator));
         }
@@ -250,12 +168,4 @@ fn ticked(condition: IdedExpr) -> IdedExpr {
     let tick = call(functions::TICK, Vec::new());
     let stop = call(functions::STOP, Vec::new());
     call(operators::CONDITIONAL, vec![tick, condition.clone(), stop])
-}
-
-/// Calls `look` for an expression and for everything inside.
-pub(super) fn visit<'a>(expression: &'a IdedExpr, look: &mut dyn FnMut(&'a IdedExpr)) {
-    look(expression);
-    for child in children(expression) {
-        visit(child, look);
-    }
 }

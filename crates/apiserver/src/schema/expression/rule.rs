@@ -44,8 +44,4 @@ impl Rule {
     pub(super) fn fixed_message(&self) -> String {
         self.message.clone().unwrap_or_else(|| format!("failed rule: {}", self.text))
     }
-
-    pub(crate) fn uses_old_value(&self) -> bool {
-        matches!(&self.program, Some(Ok(program)) if program.uses_old_value)
-    }
 }

@@ -67,14 +67,11 @@ fn has_sound_authority(rest: &str) -> bool {
     let Some(authority) = rest.strip_prefix("//") else { return true };
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match host.strip_prefix('[') {
-        Some(inside) => inside.contains(']'),
-        None => {
-            let port = host.split_once(':').map_or("", |(_, port)| port);
-            port.bytes().all(|byte| byte.is_ascii_digit())
-                && !host.contains(['<', '>', '"', '{', '}', '\\', '^'])
-        }
+    if let Some(inside) = host.strip_prefix('[') {
+        return inside.contains(']');
     }
+    let port = host.split_once(':').map_or("", |(_, port)| port);
+    port.bytes().all(|byte| byte.is_ascii_digit()) && !host.contains(['<', '>', '"', '{', '}', '\\', '^'])
 }
 
 /// Numbers may start with zeros, and an IPv4 address may be written as an IPv6 one.

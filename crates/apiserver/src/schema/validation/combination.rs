@@ -8,7 +8,7 @@ use crate::field::Quoted;
 use crate::schema::{Rules, Schema};
 
 impl Validator<'_> {
-    pub(super) fn combined(&self, rules: &Rules, place: Place<'_>) -> Outcome {
+    pub(super) fn combined(self, rules: &Rules, place: Place<'_>) -> Outcome {
         let mut outcome = Outcome::default();
         if !rules.any_of.is_empty() {
             self.any(&rules.any_of, place, &mut outcome);
@@ -28,7 +28,7 @@ impl Validator<'_> {
         outcome
     }
 
-    fn any(&self, schemas: &[Arc<Schema>], place: Place<'_>, outcome: &mut Outcome) {
+    fn any(self, schemas: &[Arc<Schema>], place: Place<'_>, outcome: &mut Outcome) {
         let mut best: Option<Outcome> = None;
         for schema in schemas {
             let found = self.value(schema, place);
@@ -41,7 +41,7 @@ impl Validator<'_> {
         outcome.merge(best.unwrap_or_default());
     }
 
-    fn one(&self, schemas: &[Arc<Schema>], place: Place<'_>, outcome: &mut Outcome) {
+    fn one(self, schemas: &[Arc<Schema>], place: Place<'_>, outcome: &mut Outcome) {
         let mut best: Option<Outcome> = None;
         let mut valid: Option<Outcome> = None;
         let mut count = 0;
@@ -67,7 +67,7 @@ impl Validator<'_> {
         }
     }
 
-    fn all(&self, schemas: &[Arc<Schema>], place: Place<'_>, outcome: &mut Outcome) {
+    fn all(self, schemas: &[Arc<Schema>], place: Place<'_>, outcome: &mut Outcome) {
         let mut valid = 0;
         for schema in schemas {
             let found = self.value(schema, place);

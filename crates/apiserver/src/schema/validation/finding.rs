@@ -116,7 +116,7 @@ impl Outcome {
 }
 
 fn located(base: &str, name: Option<String>) -> String {
-    match (base, name.as_deref()) {
+    match (base, name.as_deref().map(|name| name.trim_start_matches('.'))) {
         ("", None | Some("")) => "<nil>".into(),
         ("", Some(name)) => name.into(),
         (base, None | Some("")) => base.into(),

@@ -44,7 +44,7 @@ fn is_whole(float: f64) -> bool {
         return false;
     }
     let whole = float.trunc();
-    float == whole || (float > 0.0 && whole != 0.0 && (float - whole) / (float + whole) < 1e-9)
+    float.fract() == 0.0 || (whole > 0.0 && (float - whole) / (float + whole) < 1e-9)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a limit is cut to a whole number on purpose")]

@@ -8,12 +8,7 @@ use crate::schema::path::Path;
 use crate::schema::{Rules, Schema, format};
 
 /// Only the first of these rules that is broken is spoken of.
-pub(super) fn check(
-    validator: &Validator<'_>,
-    rules: Option<&Rules>,
-    text: &str,
-    path: &Path<'_>,
-) -> Outcome {
+pub(super) fn check(validator: Validator<'_>, rules: Option<&Rules>, text: &str, path: &Path<'_>) -> Outcome {
     let Some(rules) = rules else { return Outcome::default() };
     length(rules, text, path).or_else(|| pattern(validator, rules, text, path)).into()
 }
@@ -30,7 +25,7 @@ fn length(rules: &Rules, text: &str, path: &Path<'_>) -> Option<Finding> {
     Some(Finding::invalid(path, text, &format!("should be at least {least} chars long")))
 }
 
-fn pattern(validator: &Validator<'_>, rules: &Rules, text: &str, path: &Path<'_>) -> Option<Finding> {
+fn pattern(validator: Validator<'_>, rules: &Rules, text: &str, path: &Path<'_>) -> Option<Finding> {
     let pattern = rules.pattern.as_deref().filter(|pattern| !pattern.is_empty())?;
     // A schema is only used once its patterns are compiled; without one nothing matches.
     let matches = validator.patterns.get(pattern).is_some_and(|compiled| compiled.is_match(text));
