@@ -24,6 +24,7 @@ pub(super) struct Report(RefCell<Vec<Error>>);
 #[derive(Clone, Copy)]
 enum Path<'p> {
     Root,
+    Nowhere,
     Field(&'p Path<'p>, &'p str),
     Index(&'p Path<'p>, usize),
     Key(&'p Path<'p>, &'p str),
@@ -49,7 +50,7 @@ impl<'v, 'p> At<'v, 'p> {
 
     /// Nowhere in particular, for errors of which Kubernetes names no field.
     pub(super) fn root(&self) -> At<'static, '_> {
-        At { value: &Value::Null, path: Path::Root, report: self.report }
+        At { value: &Value::Null, path: Path::Nowhere, report: self.report }
     }
 
     pub(super) fn field<'c>(&'c self, name: &'c str) -> At<'v, 'c> {
@@ -299,6 +300,7 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
+            Self::Nowhere => formatter.write_str("[]"),
             Self::Field(Self::Root, name) => formatter.write_str(name),
             Self::Field(parent, name) => write!(formatter, "{parent}.{name}"),
             Self::Index(parent, index) => write!(formatter, "{parent}[{index}]"),

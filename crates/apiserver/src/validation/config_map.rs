@@ -28,7 +28,7 @@ pub(super) fn create(map: &At) {
         size += decoded_length(value.text());
     }
     if size > MOST_OF_DATA {
-        map.too_long(MOST_OF_DATA);
+        map.root().too_long(MOST_OF_DATA);
     }
 }
 

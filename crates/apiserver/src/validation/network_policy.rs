@@ -51,7 +51,7 @@ fn spec(spec: &At, allowances: &Allowances) {
     }
     let types = spec.field("policyTypes");
     if types.len() > 2 {
-        types.invalid(types.value.clone(), "may not specify more than two policyTypes");
+        return types.invalid(types.value.clone(), "may not specify more than two policyTypes");
     }
     types.items().for_each(|it| it.must_be_one_of(&["Ingress", "Egress"]));
 }

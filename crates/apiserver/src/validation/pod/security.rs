@@ -41,7 +41,10 @@ pub(super) fn of_pod(spec: &At, allowances: &Allowances) {
     windows::options(&context.field("windowsOptions"));
     app_armor(&context.field("appArmorProfile"));
     context.field("supplementalGroupsPolicy").may_be_one_of(&["Merge", "Strict"]);
-    context.field("seLinuxChangePolicy").may_be_one_of(&["MountOption", "Recursive"]);
+    // The other policy is known but not enabled.
+    let policies: &[&str] =
+        if allowances.any_selinux_policy { &["MountOption", "Recursive"] } else { &["Recursive"] };
+    context.field("seLinuxChangePolicy").may_be_one_of(policies);
 }
 
 pub(super) fn of_container(context: &At, host_users: bool) {
