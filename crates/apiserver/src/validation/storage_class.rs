@@ -16,9 +16,7 @@ pub(super) fn create(class: &At) {
     let provisioner = class.field("provisioner");
     if provisioner.must_be_given() {
         let name = provisioner.text().to_lowercase();
-        names::qualified_name(&name)
-            .into_iter()
-            .for_each(|message| provisioner.invalid(name.as_str(), message));
+        provisioner.must_hold(&name, names::qualified_name);
     }
     parameters(&class.field("parameters"));
     if !class.text_of("reclaimPolicy").is_empty() {
