@@ -139,8 +139,17 @@ fn is_namespaced(kind: &GroupKind) -> Option<bool> {
         | ("rbac.authorization.k8s.io", "ClusterRole" | "ClusterRoleBinding")
         | ("node.k8s.io", "RuntimeClass")
         | ("storage.k8s.io", "StorageClass") => Some(false),
-        ("", "ConfigMap" | "Endpoints" | "Event" | "PersistentVolumeClaim" | "Pod")
-        | ("", "Secret" | "Service" | "ServiceAccount")
+        (
+            "",
+            "ConfigMap"
+            | "Endpoints"
+            | "Event"
+            | "PersistentVolumeClaim"
+            | "Pod"
+            | "Secret"
+            | "Service"
+            | "ServiceAccount",
+        )
         | ("autoscaling", "Scale")
         | ("coordination.k8s.io", "Lease")
         | ("discovery.k8s.io", "EndpointSlice")

@@ -23,6 +23,8 @@ pub enum NameRule {
 const MOST_OF_ANNOTATIONS: usize = 256 * 1024;
 const MOST_OF_MANAGER: usize = 128;
 const MOST_OF_SUBRESOURCE: usize = 256;
+/// Each error shows all owners, so they are not said more often than this.
+const MOST_IN_CONTROL: usize = 8;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
@@ -128,7 +130,7 @@ pub(super) fn annotations(annotations: &At) {
 }
 
 fn owners(owners: &At) {
-    let mut controller: Option<String> = None;
+    let (mut controller, mut extra) = (None::<String>, 0);
     for owner in owners.items() {
         let (version, kind, name) =
             (owner.text_of("apiVersion"), owner.text_of("kind"), owner.text_of("name"));
@@ -150,13 +152,17 @@ fn owners(owners: &At) {
         if owner.flag_of("controller") {
             match &controller {
                 None => controller = Some(format!("{kind}/{name}")),
-                Some(first) => owners.invalid_shown(
+                Some(_) if extra == MOST_IN_CONTROL => {}
+                Some(first) => {
+                    extra += 1;
+                    owners.invalid_shown(
                     declared::shown("[]OwnerReference", owners.value),
                     format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for \
                          {first} and {kind}/{name}"
                     ),
-                ),
+                    );
+                }
             }
         }
     }

@@ -58,7 +58,7 @@ fn parameters(parameters: &At) {
 }
 
 fn topologies(topologies: &At) {
-    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = Vec::new();
+    let mut seen: BTreeSet<BTreeMap<&str, BTreeSet<&str>>> = BTreeSet::new();
     for topology in topologies.items() {
         let expressions = topology.field("matchLabelExpressions");
         let mut term = BTreeMap::new();
@@ -79,7 +79,8 @@ fn topologies(topologies: &At) {
                 key.duplicate(key.text());
             }
         }
-        seen.iter().filter(|other| **other == term).for_each(|_| expressions.duplicate(""));
-        seen.push(term);
+        if !seen.insert(term) {
+            expressions.duplicate("");
+        }
     }
 }

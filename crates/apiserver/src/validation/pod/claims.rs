@@ -27,8 +27,8 @@ pub(super) fn used(claims: &At, of_pod: &BTreeSet<&str>) {
             if seen.contains(&key) {
                 claim.duplicate(key.clone());
             } else if request.text().is_empty() {
-                let parts =
-                    seen.iter().filter(|seen| seen.split_once('/').is_some_and(|(part, _)| part == name));
+                let prefix = format!("{name}/");
+                let parts = seen.range(prefix.clone()..).take_while(|seen| seen.starts_with(&prefix));
                 parts.for_each(|_| claim.duplicate(name));
             }
             seen.insert(key);
