@@ -130,41 +130,41 @@ pub(super) fn annotations(annotations: &At) {
 }
 
 fn owners(owners: &At) {
-    let (mut controller, mut extra) = (None::<String>, 0);
+    let (mut first, mut shown, mut more) = (None, None, 0);
     for owner in owners.items() {
-        let (version, kind, name) =
-            (owner.text_of("apiVersion"), owner.text_of("kind"), owner.text_of("name"));
-        let said = owner.value;
-        let shown = || declared::shown("OwnerReference", said);
-        // The index is not part of the path in what Kubernetes reports here.
-        let at = |name| (owners.field(name), said[name].as_str().unwrap_or_default());
-        if identity::group_version(version).1.is_empty() || version.matches('/').count() > 1 {
-            owners.field("apiVersion").invalid(version, "version must not be empty");
+        self::owner(owners, &owner);
+        if !owner.flag_of("controller") {
+            continue;
         }
-        for (place, text) in [at("kind"), at("name"), at("uid")] {
-            if text.is_empty() {
-                place.invalid("", "must not be empty");
-            }
+        let name = format!("{}/{}", owner.text_of("kind"), owner.text_of("name"));
+        let Some(first) = &first else {
+            first = Some(name);
+            continue;
+        };
+        more += 1;
+        if more <= MOST_IN_CONTROL {
+            let all = shown.get_or_insert_with(|| declared::shown("[]OwnerReference", owners.value));
+            let only = "Only one reference can have Controller set to true.";
+            let detail = format!("{only} Found \"true\" in references for {first} and {name}");
+            owners.invalid_shown(all.clone(), detail);
         }
-        if (version, kind) == ("v1", "Event") {
-            owners.invalid_shown(shown(), "/v1, Kind=Event is disallowed from being an owner");
+    }
+}
+
+/// Which of the owners it is, is not part of the path in what Kubernetes reports.
+fn owner(owners: &At, owner: &At) {
+    let (version, kind) = (owner.text_of("apiVersion"), owner.text_of("kind"));
+    if identity::group_version(version).1.is_empty() || version.matches('/').count() > 1 {
+        owners.field("apiVersion").invalid(version, "version must not be empty");
+    }
+    for name in ["kind", "name", "uid"] {
+        if owner.text_of(name).is_empty() {
+            owners.field(name).invalid("", "must not be empty");
         }
-        if owner.flag_of("controller") {
-            match &controller {
-                None => controller = Some(format!("{kind}/{name}")),
-                Some(_) if extra == MOST_IN_CONTROL => {}
-                Some(first) => {
-                    extra += 1;
-                    owners.invalid_shown(
-                    declared::shown("[]OwnerReference", owners.value),
-                    format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for \
-                         {first} and {kind}/{name}"
-                    ),
-                    );
-                }
-            }
-        }
+    }
+    if (version, kind) == ("v1", "Event") {
+        let shown = declared::shown("OwnerReference", owner.value);
+        owners.invalid_shown(shown, "/v1, Kind=Event is disallowed from being an owner");
     }
 }
 
