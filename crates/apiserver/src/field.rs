@@ -1,5 +1,6 @@
 //! What is wrong with one field of an object, in the words that Kubernetes uses.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -153,12 +154,9 @@ impl fmt::Display for Error {
 
 /// Several errors after a colon, as a message ends with them; nothing where there are none.
 pub(crate) fn summary(errors: &[Error]) -> String {
-    let mut texts: Vec<String> = Vec::with_capacity(errors.len());
-    for text in errors.iter().map(Error::to_string) {
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
+    let mut seen = HashSet::with_capacity(errors.len());
+    let texts: Vec<String> =
+        errors.iter().map(Error::to_string).filter(|text| seen.insert(text.clone())).collect();
     match texts.as_slice() {
         [] => String::new(),
         [only] => format!(": {only}"),

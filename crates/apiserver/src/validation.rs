@@ -44,20 +44,22 @@ use event::Group;
 use labels::Values;
 use metadata::NameRule;
 
-/// What is wrong with a new object. Kinds that are not Kubernetes' own are only asked for their metadata.
+/// What is wrong with a new object, or with the body of a request that makes none. Of kinds that are not Kubernetes' own
+/// nothing is known here; their metadata has [`metadata::create`].
 pub fn create(kind: &GroupKind, object: &Value) -> Vec<Error> {
     let errors = examine(object, |object| new(kind, object));
-    let has_metadata = !matches!(kind.kind.as_str(), "Binding" | "Eviction" | "TokenRequest");
-    if errors.is_empty() && has_metadata {
+    match is_namespaced(kind) {
         // Any name that can stand in a path is asked of all kinds, last.
-        return metadata::create(object, is_namespaced(kind), NameRule::PathSegment);
+        Some(namespaced) if errors.is_empty() => metadata::create(object, namespaced, NameRule::PathSegment),
+        _ => errors,
     }
-    errors
 }
 
-/// What is wrong with an object that is to replace another one, through a subresource or as a whole.
+/// What is wrong with an object that is to replace another one, through a subresource or as a whole. Of kinds that are not
+/// Kubernetes' own nothing is known here; their metadata has [`metadata::common_update`].
 pub fn update(kind: &GroupKind, subresource: Option<&str>, new: &Value, old: &Value) -> Vec<Error> {
-    let mut errors = metadata::common_update(new, old, is_namespaced(kind));
+    let Some(namespaced) = is_namespaced(kind) else { return Vec::new() };
+    let mut errors = metadata::common_update(new, old, namespaced);
     errors.extend(examine(new, |object| changed(kind, subresource, object, old)));
     errors
 }
@@ -130,18 +132,32 @@ fn changed(kind: &GroupKind, subresource: Option<&str>, new: &At, old: &Value) {
     }
 }
 
-fn is_namespaced(kind: &GroupKind) -> bool {
-    !matches!(
-        kind.kind.as_str(),
-        "Namespace"
-            | "Node"
-            | "PersistentVolume"
-            | "ClusterRole"
-            | "ClusterRoleBinding"
-            | "RuntimeClass"
-            | "StorageClass"
-            | "CustomResourceDefinition"
-    )
+/// Whether objects of a kind are in a namespace; nothing of kinds that have no objects or are not Kubernetes' own.
+fn is_namespaced(kind: &GroupKind) -> Option<bool> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Namespace" | "Node" | "PersistentVolume")
+        | ("rbac.authorization.k8s.io", "ClusterRole" | "ClusterRoleBinding")
+        | ("node.k8s.io", "RuntimeClass")
+        | ("storage.k8s.io", "StorageClass") => Some(false),
+        (
+            "",
+            "ConfigMap"
+            | "Endpoints"
+            | "Event"
+            | "PersistentVolumeClaim"
+            | "Pod"
+            | "Secret"
+            | "Service"
+            | "ServiceAccount",
+        )
+        | ("autoscaling", "Scale")
+        | ("coordination.k8s.io", "Lease")
+        | ("discovery.k8s.io", "EndpointSlice")
+        | ("events.k8s.io", "Event")
+        | ("networking.k8s.io", "NetworkPolicy")
+        | ("rbac.authorization.k8s.io", "Role" | "RoleBinding") => Some(true),
+        _ => None,
+    }
 }
 
 fn service_account(account: &At) {

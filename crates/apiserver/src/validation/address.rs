@@ -1,8 +1,12 @@
 //! Addresses and ranges of addresses, as strictly as Kubernetes takes them, and read as generously as it once did.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::at::At;
+
+/// Addresses or ranges that an object had before, which may stay whatever they are.
+pub(super) type Before<'v> = BTreeSet<&'v str>;
 
 /// An address range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +47,7 @@ impl Network {
 
 impl At<'_, '_> {
     /// An address in a field that is older than the strict rules: what was there before may stay.
-    pub(super) fn must_be_an_address(&self, before: &[&str]) {
+    pub(super) fn must_be_an_address(&self, before: &Before) {
         if before.contains(&self.text()) {
             return;
         }
@@ -64,7 +68,7 @@ impl At<'_, '_> {
     /// An address in a newer field, in the one form that addresses have.
     pub(super) fn must_be_a_canonical_address(&self) {
         let before = self.reported();
-        self.must_be_an_address(&[]);
+        self.must_be_an_address(&Before::new());
         let Some(address) = sloppy_address(self.text()) else { return };
         if self.reported() == before && address.to_string() != self.text() {
             self.invalid(self.text(), format!("must be in canonical form (\"{address}\")"));
@@ -72,11 +76,11 @@ impl At<'_, '_> {
     }
 
     /// A range of addresses; what was there before may stay.
-    pub(super) fn must_be_a_network(&self, before: &[&str]) {
+    pub(super) fn must_be_a_network(&self, before: &Before) {
         self.must_be_network(self.text(), before);
     }
 
-    pub(super) fn must_be_network(&self, text: &str, before: &[&str]) {
+    pub(super) fn must_be_network(&self, text: &str, before: &Before) {
         if before.contains(&text) {
             return;
         }

@@ -1,6 +1,8 @@
 //! A place in an object under examination: the value that stands there, how one gets there, and where to report what is
 //! wrong with it. The way is written down only when there is something to report.
 
+mod rules;
+
 use std::cell::RefCell;
 use std::fmt;
 
@@ -24,6 +26,7 @@ pub(super) struct Report(RefCell<Vec<Error>>);
 #[derive(Clone, Copy)]
 enum Path<'p> {
     Root,
+    Nowhere,
     Field(&'p Path<'p>, &'p str),
     Index(&'p Path<'p>, usize),
     Key(&'p Path<'p>, &'p str),
@@ -49,7 +52,7 @@ impl<'v, 'p> At<'v, 'p> {
 
     /// Nowhere in particular, for errors of which Kubernetes names no field.
     pub(super) fn root(&self) -> At<'static, '_> {
-        At { value: &Value::Null, path: Path::Root, report: self.report }
+        At { value: &Value::Null, path: Path::Nowhere, report: self.report }
     }
 
     pub(super) fn field<'c>(&'c self, name: &'c str) -> At<'v, 'c> {
@@ -209,96 +212,11 @@ impl At<'_, '_> {
     }
 }
 
-/// Rules that many kinds of values obey.
-impl At<'_, '_> {
-    /// One error for each message that the rule has about the text.
-    pub(super) fn must(&self, rule: impl Fn(&str) -> Vec<String>) {
-        self.must_hold(self.text(), rule);
-    }
-
-    /// The same of a text that stands elsewhere and is reported here.
-    pub(super) fn must_hold(&self, text: &str, rule: impl Fn(&str) -> Vec<String>) {
-        for message in rule(text) {
-            self.invalid(text, message);
-        }
-    }
-
-    /// The text is required, and then obeys the rule.
-    pub(super) fn must_be_given_and(&self, rule: impl Fn(&str) -> Vec<String>) {
-        if self.must_be_given() {
-            self.must(rule);
-        }
-    }
-
-    /// The text, where there is any, obeys the rule.
-    pub(super) fn may(&self, rule: impl Fn(&str) -> Vec<String>) {
-        if !self.text().is_empty() {
-            self.must(rule);
-        }
-    }
-
-    pub(super) fn must_be_given(&self) -> bool {
-        let given = !self.text().is_empty();
-        if !given {
-            self.required("");
-        }
-        given
-    }
-
-    pub(super) fn must_be_one_of(&self, supported: &[&str]) {
-        if !supported.contains(&self.text()) {
-            self.not_supported(self.text(), supported);
-        }
-    }
-
-    /// The text is required, and then one of these.
-    pub(super) fn must_be_given_and_one_of(&self, supported: &[&str]) {
-        if self.must_be_given() {
-            self.must_be_one_of(supported);
-        }
-    }
-
-    /// The value, where there is one, is one of these.
-    pub(super) fn may_be_one_of(&self, supported: &[&str]) {
-        if self.exists() {
-            self.must_be_one_of(supported);
-        }
-    }
-
-    pub(super) fn must_not_be_negative(&self) {
-        if self.integer() < 0 {
-            self.invalid(self.integer(), "must be greater than or equal to 0");
-        }
-    }
-
-    pub(super) fn must_be_positive(&self) {
-        if self.integer() <= 0 {
-            self.invalid(self.integer(), "must be greater than zero");
-        }
-    }
-
-    pub(super) fn must_be_within(&self, least: i64, most: i64) {
-        if !(least..=most).contains(&self.integer()) {
-            self.invalid(self.integer(), format!("must be between {least} and {most}, inclusive"));
-        }
-    }
-
-    /// A number, where there is one.
-    pub(super) fn may_be_within(&self, least: i64, most: i64) {
-        if self.exists() {
-            self.must_be_within(least, most);
-        }
-    }
-
-    pub(super) fn must_be_a_port(&self) {
-        self.must_be_within(1, 65535);
-    }
-}
-
 impl fmt::Display for Path<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
+            Self::Nowhere => formatter.write_str("[]"),
             Self::Field(Self::Root, name) => formatter.write_str(name),
             Self::Field(parent, name) => write!(formatter, "{parent}.{name}"),
             Self::Index(parent, index) => write!(formatter, "{parent}[{index}]"),

@@ -9,7 +9,7 @@ use super::metadata::{self, NameRule};
 use super::names;
 
 /// Of all data of a ConfigMap or Secret together.
-const MOST_OF_DATA: usize = 1024 * 1024;
+pub(super) const MOST_OF_DATA: usize = 1024 * 1024;
 const SEALED: &str = "field is immutable when `immutable` is set";
 
 pub(super) fn create(map: &At) {
@@ -28,7 +28,7 @@ pub(super) fn create(map: &At) {
         size += decoded_length(value.text());
     }
     if size > MOST_OF_DATA {
-        map.too_long(MOST_OF_DATA);
+        map.root().too_long(MOST_OF_DATA);
     }
 }
 
@@ -66,8 +66,4 @@ pub(super) fn decoded_length(base64: &str) -> usize {
 /// The bytes of a secret's value.
 pub(super) fn decoded(base64: &str) -> Vec<u8> {
     STANDARD.decode(base64).unwrap_or_default()
-}
-
-pub(super) const fn most_of_data() -> usize {
-    MOST_OF_DATA
 }

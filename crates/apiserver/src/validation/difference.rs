@@ -9,7 +9,7 @@ const CONTEXT: usize = 3;
 /// Lines that make up more than a hundredth of a text of this length say nothing about what belongs together.
 const LONG: usize = 200;
 /// Beyond this the search for runs would take too long; what lies between the first and last change is then one change.
-const MOST: usize = 5000;
+const MOST: usize = 2000;
 
 /// Lines of both texts from here on are the same.
 #[derive(Clone, Copy)]

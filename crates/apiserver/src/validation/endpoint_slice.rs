@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::address::Before;
 use super::at::{At, Report};
 use super::metadata::{self, NameRule};
 use super::{address, labels, names};
@@ -89,7 +90,7 @@ fn address(address: &At, addresses: &At, kind: &str) {
     let before = address.reported();
     let (fits, family): (fn(&str) -> bool, _) = match kind {
         "IPv4" => {
-            address.must_be_an_address(&[]);
+            address.must_be_an_address(&Before::new());
             (address::is_v4, "an IPv4")
         }
         "IPv6" => {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::address::Before;
 use super::at::At;
 use super::metadata::{self, NameRule};
 use super::names;
@@ -35,7 +36,7 @@ fn subsets(subsets: &At) {
 
 fn address(address: &At) {
     let ip = address.field("ip");
-    ip.must_be_an_address(&[]);
+    ip.must_be_an_address(&Before::new());
     address.field("hostname").may(names::dns_label);
     if let Some(node) = address.field("nodeName").given() {
         node.must(names::dns_subdomain);

@@ -23,6 +23,8 @@ pub enum NameRule {
 const MOST_OF_ANNOTATIONS: usize = 256 * 1024;
 const MOST_OF_MANAGER: usize = 128;
 const MOST_OF_SUBRESOURCE: usize = 256;
+/// Each error shows all owners, so they are not said more often than this.
+const MOST_IN_CONTROL: usize = 8;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
@@ -128,37 +130,41 @@ pub(super) fn annotations(annotations: &At) {
 }
 
 fn owners(owners: &At) {
-    let mut controller: Option<String> = None;
+    let (mut first, mut shown, mut more) = (None, None, 0);
     for owner in owners.items() {
-        let (version, kind, name) =
-            (owner.text_of("apiVersion"), owner.text_of("kind"), owner.text_of("name"));
-        let said = owner.value;
-        let shown = || declared::shown("OwnerReference", said);
-        // The index is not part of the path in what Kubernetes reports here.
-        let at = |name| (owners.field(name), said[name].as_str().unwrap_or_default());
-        if identity::group_version(version).1.is_empty() || version.matches('/').count() > 1 {
-            owners.field("apiVersion").invalid(version, "version must not be empty");
+        self::owner(owners, &owner);
+        if !owner.flag_of("controller") {
+            continue;
         }
-        for (place, text) in [at("kind"), at("name"), at("uid")] {
-            if text.is_empty() {
-                place.invalid("", "must not be empty");
-            }
+        let name = format!("{}/{}", owner.text_of("kind"), owner.text_of("name"));
+        let Some(first) = &first else {
+            first = Some(name);
+            continue;
+        };
+        more += 1;
+        if more <= MOST_IN_CONTROL {
+            let all = shown.get_or_insert_with(|| declared::shown("[]OwnerReference", owners.value));
+            let only = "Only one reference can have Controller set to true.";
+            let detail = format!("{only} Found \"true\" in references for {first} and {name}");
+            owners.invalid_shown(all.clone(), detail);
         }
-        if (version, kind) == ("v1", "Event") {
-            owners.invalid_shown(shown(), "/v1, Kind=Event is disallowed from being an owner");
+    }
+}
+
+/// Which of the owners it is, is not part of the path in what Kubernetes reports.
+fn owner(owners: &At, owner: &At) {
+    let (version, kind) = (owner.text_of("apiVersion"), owner.text_of("kind"));
+    if identity::group_version(version).1.is_empty() || version.matches('/').count() > 1 {
+        owners.field("apiVersion").invalid(version, "version must not be empty");
+    }
+    for name in ["kind", "name", "uid"] {
+        if owner.text_of(name).is_empty() {
+            owners.field(name).invalid("", "must not be empty");
         }
-        if owner.flag_of("controller") {
-            match &controller {
-                None => controller = Some(format!("{kind}/{name}")),
-                Some(first) => owners.invalid_shown(
-                    declared::shown("[]OwnerReference", owners.value),
-                    format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for \
-                         {first} and {kind}/{name}"
-                    ),
-                ),
-            }
-        }
+    }
+    if (version, kind) == ("v1", "Event") {
+        let shown = declared::shown("OwnerReference", owner.value);
+        owners.invalid_shown(shown, "/v1, Kind=Event is disallowed from being an owner");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::address::sloppy_network;
+use super::address::{Before, sloppy_network};
 use super::at::{At, examine};
 use super::labels::{self, Values};
 use super::metadata::{self, NameRule};
@@ -11,12 +11,12 @@ use super::names;
 /// What an old policy was and may stay.
 struct Allowances<'v> {
     selectors: Values,
-    networks: Vec<&'v str>,
+    networks: Before<'v>,
 }
 
 pub(super) fn create(policy: &At) {
     metadata::new_of_kubernetes(&policy.field("metadata"), true, NameRule::Dns1123Subdomain);
-    spec(&policy.field("spec"), &Allowances { selectors: Values::AsLabels, networks: Vec::new() });
+    spec(&policy.field("spec"), &Allowances { selectors: Values::AsLabels, networks: Before::new() });
 }
 
 pub(super) fn update(new: &At, old: &Value) {
@@ -27,11 +27,11 @@ pub(super) fn update(new: &At, old: &Value) {
     spec(&new.field("spec"), &Allowances { selectors, networks: networks(&old["spec"]) });
 }
 
-fn networks(spec: &Value) -> Vec<&str> {
+fn networks(spec: &Value) -> Before<'_> {
     fn list(value: &Value) -> impl Iterator<Item = &Value> {
         value.as_array().into_iter().flatten()
     }
-    let mut networks = Vec::new();
+    let mut networks = Before::new();
     for (rules, peers) in [("ingress", "from"), ("egress", "to")] {
         for peer in list(&spec[rules]).flat_map(|rule| list(&rule[peers])) {
             networks.extend(peer["ipBlock"]["cidr"].as_str());
@@ -51,7 +51,7 @@ fn spec(spec: &At, allowances: &Allowances) {
     }
     let types = spec.field("policyTypes");
     if types.len() > 2 {
-        types.invalid(types.value.clone(), "may not specify more than two policyTypes");
+        return types.invalid(types.value.clone(), "may not specify more than two policyTypes");
     }
     types.items().for_each(|it| it.must_be_one_of(&["Ingress", "Egress"]));
 }

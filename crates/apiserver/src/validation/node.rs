@@ -134,7 +134,7 @@ fn feature_name(feature: &At) {
 
 /// The ranges that the addresses of a node's pods come from.
 fn networks(networks: &At) {
-    networks.items().for_each(|network| network.must_be_a_network(&[]));
+    networks.items().for_each(|network| network.must_be_a_network(&address::Before::new()));
     if networks.len() < 2 {
         return;
     }

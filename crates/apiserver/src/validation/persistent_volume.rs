@@ -78,6 +78,9 @@ fn spec(spec: &At) {
         }
     }
     sources::exactly_one(spec, &SOURCES);
+    if spec.has("local") && !spec.has("nodeAffinity") {
+        spec.field("nodeAffinity").required("Local volume requires node affinity");
+    }
     let path = spec.field("hostPath");
     let recycled = spec.text_of("persistentVolumeReclaimPolicy") == "Recycle";
     if path.exists() && recycled && is_root(path.text_of("path")) {

@@ -2,6 +2,7 @@
 
 mod allowances;
 mod annotations;
+mod claims;
 mod containers;
 mod environment;
 mod handlers;
@@ -13,6 +14,7 @@ pub(super) mod resources;
 mod scheduling;
 mod security;
 mod security_match;
+mod shared_resources;
 mod spread;
 mod status;
 mod transitions;
@@ -83,9 +85,9 @@ fn spec(spec: &At, metadata: &At, allowances: &Allowances) {
         host_users: uses_host_users(spec),
         allowances,
     };
-    resources::claims_of_pod(&spec.field("resourceClaims"), metadata);
+    claims::of_pod(&spec.field("resourceClaims"), metadata);
     containers::all(spec, &context);
-    resources::of_pod(spec, &context);
+    shared_resources::all(spec, &context);
     network::host_ports(spec);
     spec.field("restartPolicy").must_be_given_and_one_of(&["Always", "OnFailure", "Never"]);
     let dns_policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];

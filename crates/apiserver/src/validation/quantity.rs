@@ -126,6 +126,9 @@ impl Scale {
                 factor = 1_i128 << exponent;
             }
         }
+        if digits.is_empty() {
+            return 0;
+        }
         let mut rest = false;
         // What stands below a billionth only counts as a reason to round up. Where a binary suffix follows, that is done
         // after multiplying, so keep as many digits as fit.

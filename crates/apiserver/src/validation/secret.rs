@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::at::{At, Report};
-use super::config_map::{decoded, decoded_length, most_of_data, sealed, value_key};
+use super::config_map::{MOST_OF_DATA, decoded, decoded_length, sealed, value_key};
 use super::metadata::{self, NameRule};
 
 pub(super) fn create(secret: &At) {
@@ -14,8 +14,8 @@ pub(super) fn create(secret: &At) {
         value_key(&value, key);
         size += decoded_length(value.text());
     }
-    if size > most_of_data() {
-        data.too_long(most_of_data());
+    if size > MOST_OF_DATA {
+        data.too_long(MOST_OF_DATA);
     }
     contents(secret, &data);
 }

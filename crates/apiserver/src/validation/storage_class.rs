@@ -16,9 +16,7 @@ pub(super) fn create(class: &At) {
     let provisioner = class.field("provisioner");
     if provisioner.must_be_given() {
         let name = provisioner.text().to_lowercase();
-        names::qualified_name(&name)
-            .into_iter()
-            .for_each(|message| provisioner.invalid(name.as_str(), message));
+        provisioner.must_hold(&name, names::qualified_name);
     }
     parameters(&class.field("parameters"));
     if !class.text_of("reclaimPolicy").is_empty() {
@@ -60,7 +58,7 @@ fn parameters(parameters: &At) {
 }
 
 fn topologies(topologies: &At) {
-    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = Vec::new();
+    let mut seen: BTreeSet<BTreeMap<&str, BTreeSet<&str>>> = BTreeSet::new();
     for topology in topologies.items() {
         let expressions = topology.field("matchLabelExpressions");
         let mut term = BTreeMap::new();
@@ -81,7 +79,8 @@ fn topologies(topologies: &At) {
                 key.duplicate(key.text());
             }
         }
-        seen.iter().filter(|other| **other == term).for_each(|_| expressions.duplicate(""));
-        seen.push(term);
+        if !seen.insert(term) {
+            expressions.duplicate("");
+        }
     }
 }

@@ -202,7 +202,7 @@ pub(super) fn azure_disk(source: &At) {
         address.not_supported(address.text(), &[form]);
     }
     if !managed && !address.text().starts_with("https://") {
-        let form = "https://{account-name}.blob.windows.net/{container-name}/{disk-name}.vhd";
+        let form = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
         address.not_supported(address.text(), &[form]);
     }
 }

@@ -22,6 +22,7 @@ pub(super) struct Allowances {
     pub(super) devices_with_user_namespaces: bool,
     pub(super) restarts_of_init_containers: bool,
     pub(super) any_deletion_cost: bool,
+    pub(super) any_selinux_policy: bool,
 }
 
 impl Default for Allowances {
@@ -37,6 +38,7 @@ impl Default for Allowances {
             devices_with_user_namespaces: false,
             restarts_of_init_containers: false,
             any_deletion_cost: false,
+            any_selinux_policy: false,
         }
     }
 }
@@ -64,6 +66,7 @@ impl Allowances {
             devices_with_user_namespaces: breaks(&|spec| super::user_namespaces(spec, &strict)),
             restarts_of_init_containers: breaks(&containers::no_restarts_of_init_containers),
             any_deletion_cost: annotations::has_bad_deletion_cost(&old["metadata"]["annotations"]),
+            any_selinux_policy: old["spec"]["securityContext"].get("seLinuxChangePolicy").is_some(),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::Context;
 
 pub(super) fn volumes(container: &At, context: &Context) {
     let devices = paths(&container.field("volumeDevices"), "devicePath");
+    let device_paths: BTreeSet<&str> = devices.values().copied().collect();
     let mounts = container.field("volumeMounts");
     let mut seen = BTreeSet::new();
     for mount in mounts.items() {
@@ -23,7 +24,7 @@ pub(super) fn volumes(container: &At, context: &Context) {
         if devices.contains_key(name.text()) {
             name.invalid(name.text(), "must not already exist in volumeDevices");
         }
-        if devices.values().any(|device| *device == path.text()) {
+        if device_paths.contains(path.text()) {
             path.invalid(path.text(), "must not already exist as a path in volumeDevices");
         }
         part(&mount, &mounts);
@@ -76,6 +77,7 @@ fn recursive_read_only(mount: &At, mounts: &At) {
 
 pub(super) fn devices(container: &At, context: &Context) {
     let mounts = paths(&container.field("volumeMounts"), "mountPath");
+    let mount_paths: BTreeSet<&str> = mounts.values().copied().collect();
     let (mut names, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for device in container.field("volumeDevices").items() {
         let (name, path) = (device.field("name"), device.field("devicePath"));
@@ -105,7 +107,7 @@ pub(super) fn devices(container: &At, context: &Context) {
         if mounts.contains_key(name.text()) {
             name.invalid(name.text(), "must not already exist in volumeMounts");
         }
-        if mounts.values().any(|mount| *mount == path.text()) {
+        if mount_paths.contains(path.text()) {
             path.invalid(path.text(), "must not already exist as a path in volumeMounts");
         }
         if !name.text().is_empty() {

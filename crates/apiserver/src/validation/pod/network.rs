@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::address::Before;
 use super::super::at::At;
 use super::super::names;
 
@@ -90,7 +91,7 @@ pub(super) fn dns(spec: &At) {
         let detail = format!("must not have more than {MOST_NAMESERVERS} nameservers");
         servers.invalid(servers.value.clone(), detail);
     }
-    servers.items().for_each(|server| server.must_be_an_address(&[]));
+    servers.items().for_each(|server| server.must_be_an_address(&Before::new()));
     searches(&config.field("searches"));
     for option in config.field("options").items() {
         if option.text_of("name").is_empty() {
@@ -121,7 +122,7 @@ fn searches(searches: &At) {
 
 pub(super) fn host_aliases(aliases: &At) {
     for alias in aliases.items() {
-        alias.field("ip").must_be_an_address(&[]);
+        alias.field("ip").must_be_an_address(&Before::new());
         alias.field("hostnames").items().for_each(|name| name.must(names::dns_subdomain));
     }
 }

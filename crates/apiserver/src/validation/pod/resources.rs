@@ -1,6 +1,6 @@
 //! The resources that containers and pods ask for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -8,10 +8,9 @@ use super::super::at::At;
 use super::super::names;
 use super::super::quantity::Quantity;
 use super::allowances::Allowances;
-use super::{Context, annotations};
-use crate::validation::declared;
+use super::claims;
 
-const HUGE_PAGES: &str = "hugepages-";
+pub(super) const HUGE_PAGES: &str = "hugepages-";
 const STANDARD: [&str; 20] = [
     "cpu",
     "memory",
@@ -55,7 +54,7 @@ pub(super) fn of_container(resources: &At, claims: &BTreeSet<&str>, allowances: 
         name_in_container,
         allowances,
     );
-    claimed(&resources.field("claims"), claims);
+    claims::used(&resources.field("claims"), claims);
 }
 
 /// What a pod takes beyond its containers.
@@ -80,7 +79,13 @@ pub(in super::super) fn fixed_overhead(overhead: &At) {
     requirements(&limits, &requests, overhead, name_in_container, &Allowances::default());
 }
 
-fn requirements(limits: &At, requests: &At, all: &At, name_rule: fn(&At, &str), allowances: &Allowances) {
+pub(super) fn requirements(
+    limits: &At,
+    requests: &At,
+    all: &At,
+    name_rule: fn(&At, &str),
+    allowances: &Allowances,
+) {
     let divisible = |name: &str, amount: &At| {
         if !allowances.indivisible_huge_pages {
             huge_page_is_divisible(name, amount);
@@ -175,7 +180,7 @@ fn name_in_container(place: &At, name: &str) {
     }
 }
 
-fn name_in_pod(place: &At, name: &str) {
+pub(super) fn name_in_pod(place: &At, name: &str) {
     let supported = ["cpu", "memory"].contains(&name) || name.starts_with(HUGE_PAGES);
     if name_of_resource(place, name) && !supported {
         place.not_supported(name, &["cpu", HUGE_PAGES, "memory"]);
@@ -192,75 +197,6 @@ fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
         && names::qualified_name(&format!("requests.{name}")).is_empty()
-}
-
-/// Claims that a container makes use of, which are among those of its pod.
-fn claimed(claims: &At, of_pod: &BTreeSet<&str>) {
-    let mut seen: BTreeSet<String> = BTreeSet::new();
-    for claim in claims.items() {
-        let (name, request) = (claim.text_of("name"), claim.field("request"));
-        if name.is_empty() {
-            claim.required("");
-            continue;
-        }
-        if seen.contains(name) {
-            claim.duplicate(name);
-        } else {
-            request.may(names::dns_label);
-            let key = if request.text().is_empty() {
-                name.to_owned()
-            } else {
-                format!("{name}/{}", request.text())
-            };
-            if seen.contains(&key) {
-                claim.duplicate(key.clone());
-            } else if request.text().is_empty() {
-                let parts =
-                    seen.iter().filter(|seen| seen.split_once('/').is_some_and(|(part, _)| part == name));
-                parts.for_each(|_| claim.duplicate(name));
-            }
-            seen.insert(key);
-        }
-        if !of_pod.contains(name) {
-            let known: Vec<&str> = of_pod.iter().filter(|name| !name.is_empty()).copied().collect();
-            let known =
-                if known.is_empty() { " which is empty".into() } else { format!(": {}", known.join(", ")) };
-            claim.not_found(name, format!("must be one of the names in pod.spec.resourceClaims{known}"));
-        }
-    }
-}
-
-pub(super) fn claims_of_pod(claims: &At, metadata: &At) {
-    let mut seen = BTreeSet::new();
-    for claim in claims.items() {
-        if metadata.field("annotations").has(annotations::MIRROR) {
-            claims.root().forbidden("static pods do not support resource claims");
-            continue;
-        }
-        let name = claim.field("name");
-        if name.must_be_given() {
-            if seen.contains(name.text()) {
-                name.duplicate(name.text());
-            } else {
-                name.must(names::dns_label);
-                seen.insert(name.text());
-            }
-        }
-        let (direct, template) = (claim.field("resourceClaimName"), claim.field("resourceClaimTemplateName"));
-        let shown = || declared::shown("PodResourceClaim", claim.value);
-        let both = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified";
-        match (direct.exists(), template.exists()) {
-            (true, true) => claim.invalid_shown(shown(), both),
-            (false, false) => claim.invalid_shown(
-                shown(),
-                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
-            ),
-            _ => {}
-        }
-        for place in [direct, template].into_iter().filter_map(At::given) {
-            place.must(names::dns_subdomain);
-        }
-    }
 }
 
 /// Which resources can change while a container runs.
@@ -280,100 +216,6 @@ pub(super) fn resize_policy(policies: &At, restart_policy: &str) {
         }
         if restart_policy == "Never" && restart != "NotRequired" {
             policies.invalid(restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'");
-        }
-    }
-}
-
-/// Resources that a pod's containers share.
-pub(super) fn of_pod(spec: &At, context: &Context) {
-    let Some(resources) = spec.field("resources").given() else { return };
-    if context.operating_system == Some("windows") {
-        return resources.forbidden("may not be set for a windows pod");
-    }
-    if resources.has("claims") {
-        resources.field("claims").forbidden("claims may not be set for Resources at pod-level");
-    }
-    let (limits, requests) = (resources.field("limits"), resources.field("requests"));
-    requirements(&limits, &requests, &resources, name_in_pod, context.allowances);
-    claimed(&resources.field("claims"), &context.claims);
-    enough_for_containers(spec, &resources);
-}
-
-fn enough_for_containers(spec: &At, resources: &At) {
-    let exceeding = |list: &str| {
-        let sums = aggregate(spec, list);
-        let own = resources.field(list);
-        for (name, sum) in sums {
-            if list == "limits" && !name.starts_with(HUGE_PAGES) {
-                continue;
-            }
-            let amount = own.key(name);
-            let Some(quantity) = amount.quantity().filter(|quantity| sum > *quantity) else { continue };
-            let detail = format!("must be greater than or equal to aggregate container {list} of {sum}");
-            amount.invalid(quantity.to_string(), detail);
-        }
-    };
-    exceeding("requests");
-    exceeding("limits");
-    let limits = resources.field("limits");
-    let containers = spec.field("containers");
-    let shown = resources.field("containers");
-    for (index, container) in containers.items().enumerate() {
-        let own = container.field("resources");
-        for (name, amount) in own.field("limits").entries() {
-            let (Some(limit), Some(most)) = (amount.quantity(), limits.key(name).quantity()) else {
-                continue;
-            };
-            if limit > most {
-                let place = shown.index(index);
-                let place = place.key(name);
-                let detail = format!("must be less than or equal to pod limits of {most}");
-                place.field("limits").invalid(limit.to_string(), detail);
-            }
-        }
-    }
-}
-
-/// What all containers take together: those that run side by side, or those of a moment of the start if that is more.
-fn aggregate<'v>(spec: &At<'v, '_>, list: &str) -> BTreeMap<&'v str, Quantity> {
-    let of = |container: At<'v, '_>| -> Vec<(&'v str, Quantity)> {
-        let resources = container.field("resources");
-        let list = resources.field(list);
-        list.entries().filter_map(|(name, amount)| Some((name, amount.quantity()?))).collect()
-    };
-    let mut sums = BTreeMap::new();
-    spec.field("containers").items().for_each(|container| add(&mut sums, of(container)));
-    let (mut lasting, mut peaks) = (BTreeMap::new(), BTreeMap::new());
-    for container in spec.field("initContainers").items() {
-        let mut moment = BTreeMap::new();
-        let lasts = container.text_of("restartPolicy") == "Always";
-        let amounts = of(container);
-        add(&mut moment, amounts.clone());
-        if lasts {
-            add(&mut sums, amounts.clone());
-            add(&mut lasting, amounts);
-            moment.clone_from(&lasting);
-        } else {
-            add(&mut moment, lasting.iter().map(|(name, quantity)| (*name, *quantity)).collect());
-        }
-        raise(&mut peaks, moment);
-    }
-    raise(&mut sums, peaks);
-    sums
-}
-
-fn add<'v>(sums: &mut BTreeMap<&'v str, Quantity>, amounts: Vec<(&'v str, Quantity)>) {
-    for (name, quantity) in amounts {
-        let sum = sums.entry(name).or_insert(Quantity::ZERO);
-        *sum = sum.plus(quantity);
-    }
-}
-
-fn raise<'v>(most: &mut BTreeMap<&'v str, Quantity>, amounts: BTreeMap<&'v str, Quantity>) {
-    for (name, quantity) in amounts {
-        let known = most.entry(name).or_insert(quantity);
-        if quantity > *known {
-            *known = quantity;
         }
     }
 }

@@ -41,7 +41,10 @@ pub(super) fn of_pod(spec: &At, allowances: &Allowances) {
     windows::options(&context.field("windowsOptions"));
     app_armor(&context.field("appArmorProfile"));
     context.field("supplementalGroupsPolicy").may_be_one_of(&["Merge", "Strict"]);
-    context.field("seLinuxChangePolicy").may_be_one_of(&["MountOption", "Recursive"]);
+    // The other policy is known but not enabled.
+    let policies: &[&str] =
+        if allowances.any_selinux_policy { &["MountOption", "Recursive"] } else { &["Recursive"] };
+    context.field("seLinuxChangePolicy").may_be_one_of(policies);
 }
 
 pub(super) fn of_container(context: &At, host_users: bool) {
@@ -76,10 +79,10 @@ fn escalation(context: &At) {
     }
     let capabilities = context.field("capabilities");
     let added = capabilities.field("add");
-    added
-        .texts()
-        .filter(|name| *name == "CAP_SYS_ADMIN")
-        .for_each(|_| refuse("`capabilities.Add` CAP_SYS_ADMIN"));
+    // Said once, since each time shows all capabilities.
+    if added.texts().any(|name| name == "CAP_SYS_ADMIN") {
+        refuse("`capabilities.Add` CAP_SYS_ADMIN");
+    }
 }
 
 fn seccomp(profile: &At) {

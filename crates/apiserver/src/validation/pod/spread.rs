@@ -1,6 +1,6 @@
 //! How pods are spread over nodes and zones, and keys of labels by which pods are told apart.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::at::At;
 use super::super::labels::{self, Values};
@@ -10,6 +10,10 @@ use super::allowances::Allowances;
 const BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 
 pub(super) fn constraints(constraints: &At, allowances: &Allowances) {
+    let mut last = BTreeMap::new();
+    for (index, constraint) in constraints.items().enumerate() {
+        last.insert((constraint.text_of("topologyKey"), constraint.text_of("whenUnsatisfiable")), index);
+    }
     for (index, constraint) in constraints.items().enumerate() {
         constraint.field("maxSkew").must_be_positive();
         let (key, action) = (constraint.text_of("topologyKey"), constraint.field("whenUnsatisfiable"));
@@ -17,10 +21,7 @@ pub(super) fn constraints(constraints: &At, allowances: &Allowances) {
             constraint.field("topologyKey").required("can not be empty");
         }
         action.must_be_one_of(&["DoNotSchedule", "ScheduleAnyway"]);
-        let same = |other: At| {
-            other.text_of("topologyKey") == key && other.text_of("whenUnsatisfiable") == action.text()
-        };
-        if constraints.items().skip(index + 1).any(same) {
+        if last.get(&(key, action.text())).is_some_and(|last| *last > index) {
             let place = constraint.field("{topologyKey, whenUnsatisfiable}");
             place.duplicate(format!("{{{key}, {}}}", action.text()));
         }
@@ -79,18 +80,19 @@ pub(super) fn label_keys(place: &At, matching: &At, differing: &At) {
     }
     // The selector holds each key once already, from when the pod was created.
     let mut selected: BTreeSet<&str> = selector.field("matchLabels").entries().map(|(key, _)| key).collect();
+    let places: BTreeMap<&str, usize> = matching.texts().zip(0..).collect();
     for expression in selector.field("matchExpressions").items() {
         let key = expression.text_of("key");
-        if let Some(index) =
-            matching.texts().enumerate().filter(|(_, it)| *it == key).map(|(index, _)| index).last()
-            && selected.contains(key)
+        if let Some(index) = places.get(key)
+            && !selected.insert(key)
         {
-            place.index(index).invalid(key, BOTH);
+            place.index(*index).invalid(key, BOTH);
         }
         selected.insert(key);
     }
+    let differing: BTreeSet<&str> = differing.texts().collect();
     for key in matching.items() {
-        if differing.texts().any(|other| other == key.text()) {
+        if differing.contains(key.text()) {
             key.invalid(key.text(), "exists in both matchLabelKeys and mismatchLabelKeys");
         }
     }

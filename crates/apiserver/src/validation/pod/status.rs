@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::super::address::Before;
 use super::super::at::At;
 use super::super::quantity::Quantity;
 use super::super::{address, declared, metadata, names};
@@ -66,9 +67,11 @@ fn conditions(conditions: &At) {
 
 fn claims(status: &At, spec: &At) {
     let mut seen = BTreeSet::new();
+    let known: BTreeSet<&str> =
+        spec.field("resourceClaims").items().map(|claim| claim.text_of("name")).collect();
     for claim in status.field("resourceClaimStatuses").items() {
         let name = claim.field("name");
-        if !spec.field("resourceClaims").items().any(|known| known.text_of("name") == name.text()) {
+        if !known.contains(name.text()) {
             name.invalid(name.text(), "must match the name of an entry in `spec.resourceClaims`");
         }
         if !seen.insert(name.text()) {
@@ -150,7 +153,7 @@ fn node_claim(claim: &At, status: &At, spec: &At) {
 }
 
 fn addresses(status: &At, old: &Value) {
-    let before = |name: &str| -> Vec<&str> {
+    let before = |name: &str| -> Before {
         old[name].as_array().into_iter().flatten().filter_map(|it| it["ip"].as_str()).collect()
     };
     one_of_each_family(&status.field("podIPs"), &before("podIPs"), "[]PodIP");
@@ -165,7 +168,7 @@ fn addresses(status: &At, old: &Value) {
     one_of_each_family(&hosts, &before("hostIPs"), "[]HostIP");
 }
 
-fn one_of_each_family(list: &At, before: &[&str], kind: &str) {
+fn one_of_each_family(list: &At, before: &Before, kind: &str) {
     for item in list.items() {
         item.holding(item.field("ip").value).must_be_an_address(before);
     }

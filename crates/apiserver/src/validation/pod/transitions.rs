@@ -1,5 +1,7 @@
 //! A container that has ended does not run again, unless its pod says that it is restarted.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::super::at::At;
@@ -14,14 +16,20 @@ pub(super) fn of(name: &str, statuses: &At, old: &Value, spec: &Value) {
     if !containers.is_empty() && all_could_restart(spec) {
         return;
     }
+    let mut after = BTreeMap::new();
+    for status in statuses.items() {
+        after.entry(status.text_of("name")).or_insert(status.value);
+    }
+    let containers: BTreeMap<&str, &Value> = list(&spec[containers])
+        .map(|container| (container["name"].as_str().unwrap_or_default(), container))
+        .collect();
     for (index, before) in old.as_array().into_iter().flatten().enumerate() {
         let ended = &before["state"]["terminated"];
-        let after = statuses.items().find(|status| before["name"] == status.text_of("name"));
-        let (true, Some(after)) = (ended.is_object(), after) else { continue };
+        let name = before["name"].as_str().unwrap_or_default();
+        let (true, Some(after)) = (ended.is_object(), after.get(name)) else { continue };
         let code = ended["exitCode"].as_i64().unwrap_or_default();
-        let container = list(&spec[containers]).find(|container| container["name"] == before["name"]);
-        let restarts = container.is_some_and(|container| restarts(container, spec, code));
-        if !after.field("state").has("terminated") && !restarts {
+        let restarts = containers.get(name).is_some_and(|container| restarts(container, spec, code));
+        if !after["state"]["terminated"].is_object() && !restarts {
             let place = statuses.index(index);
             place.field("state").forbidden("may not be transitioned to non-terminated state");
         }

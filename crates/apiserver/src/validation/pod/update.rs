@@ -1,5 +1,7 @@
 //! How a pod may change: not much, and its spec hardly at all.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::super::at::{At, Report};
@@ -44,17 +46,19 @@ pub(in super::super) fn update_ephemeral_containers(new: &At, old: &Value) {
     common(new, old, &Allowances::of(old));
     let spec = new.field("spec");
     let containers = spec.field("ephemeralContainers");
+    let by_name: BTreeMap<&str, &Value> =
+        containers.items().map(|container| (container.text_of("name"), container.value)).collect();
     for before in old["spec"]["ephemeralContainers"].as_array().into_iter().flatten() {
         let name = before["name"].as_str().unwrap_or_default();
         let shown = Quoted(name);
-        match containers.items().filter(|container| container.text_of("name") == name).last() {
+        match by_name.get(name) {
             None => {
                 containers.forbidden(format!("existing ephemeral containers {shown} may not be removed\n"));
             }
-            Some(after) if after.value == before => {}
+            Some(after) if *after == before => {}
             Some(after) => {
                 let lines = |value| declared::lines("EphemeralContainer", value);
-                let text = difference::unified(&lines(before), &lines(after.value));
+                let text = difference::unified(&lines(before), &lines(after));
                 containers
                     .forbidden(format!("existing ephemeral containers {shown} may not be changed\n{text}"));
             }
@@ -92,27 +96,23 @@ fn deadline(deadline: &At, old: &Value) -> bool {
 }
 
 fn only_added_tolerations(tolerations: &At, old: &Value) {
-    let same = |before: &Value, after: &Value| {
-        let mut before = before.clone();
-        match (before.as_object_mut(), after.get("tolerationSeconds")) {
-            (Some(map), Some(seconds)) => drop(map.insert("tolerationSeconds".into(), seconds.clone())),
-            (Some(map), None) => drop(map.remove("tolerationSeconds")),
-            _ => {}
-        }
-        before == *after
+    let without_seconds = |toleration: &Value| {
+        let mut toleration = toleration.clone();
+        set(&mut toleration, "tolerationSeconds", None);
+        toleration.to_string()
     };
-    for before in old.as_array().into_iter().flatten() {
-        if !tolerations.items().any(|after| same(before, after.value)) {
-            return tolerations
-                .forbidden("existing toleration can not be modified except its tolerationSeconds");
-        }
+    let kept: BTreeSet<String> =
+        tolerations.items().map(|toleration| without_seconds(toleration.value)).collect();
+    if old.as_array().into_iter().flatten().any(|toleration| !kept.contains(&without_seconds(toleration))) {
+        return tolerations.forbidden("existing toleration can not be modified except its tolerationSeconds");
     }
     scheduling::tolerations(tolerations);
 }
 
 fn only_removed_gates(gates: &At, old: &Value) {
-    let known = |name: &str| old.as_array().into_iter().flatten().any(|gate| gate["name"] == name);
-    for gate in gates.items().filter(|gate| !known(gate.text_of("name"))) {
+    let known: BTreeSet<&str> =
+        old.as_array().into_iter().flatten().filter_map(|gate| gate["name"].as_str()).collect();
+    for gate in gates.items().filter(|gate| !known.contains(gate.text_of("name"))) {
         let name = gate.text_of("name");
         gate.field("name")
             .forbidden(format!("only deletion is allowed, but found new scheduling gate '{name}'"));

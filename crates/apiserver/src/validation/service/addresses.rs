@@ -8,6 +8,8 @@ use super::super::address;
 use super::super::at::At;
 
 const FIXED: &str = "may not change once set";
+/// There is one address of each family. Each error shows all of them, so there are not more errors than that.
+const MOST: usize = 2;
 
 /// A service without an address of its own.
 pub(super) fn is_headless(spec: &Value) -> bool {
@@ -38,7 +40,7 @@ pub(super) fn cluster(spec: &At, old: &Value) {
     }
     families(spec);
     let before = addresses.reported();
-    let known = texts(&old["clusterIPs"]);
+    let known = texts(&old["clusterIPs"]).into_iter().collect();
     for (index, address) in addresses.items().enumerate() {
         if index > 0 || address.text() != "None" {
             address.must_be_an_address(&known);
@@ -84,7 +86,7 @@ fn families_match(spec: &At, addresses: &At) {
 }
 
 pub(super) fn external(spec: &At, old: &Value) {
-    let known = texts(&old["externalIPs"]);
+    let known = texts(&old["externalIPs"]).into_iter().collect();
     for address in spec.field("externalIPs").items() {
         let before = address.reported();
         address.must_be_an_address(&known);
@@ -113,7 +115,7 @@ fn addresses_stay(spec: &At, old: &[&str]) {
     let new = texts(addresses.value);
     let shown = || addresses.value.clone();
     if new.len() == old.len() {
-        for index in (0..old.len()).filter(|index| old[*index] != new[*index]) {
+        for index in (0..old.len()).filter(|index| old[*index] != new[*index]).take(MOST) {
             addresses.index(index).invalid(shown(), FIXED);
         }
         return;
@@ -136,7 +138,7 @@ fn families_stay(spec: &At, old: &[&str]) {
     let (families, addresses) = (spec.field("ipFamilies"), spec.field("clusterIPs"));
     let new = texts(families.value);
     if new.len() == old.len() {
-        for _ in (0..old.len()).filter(|index| old[*index] != new[*index]) {
+        for _ in (0..old.len()).filter(|index| old[*index] != new[*index]).take(MOST) {
             families.index(0).invalid(families.value.clone(), FIXED);
         }
         return;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::address::Before;
 use super::super::at::At;
 use super::super::{address, names};
 
@@ -24,7 +25,7 @@ pub(super) fn source_ranges(service: &At, old: &Value) {
             ranges.forbidden(ONLY_BALANCED);
         }
         let known = old["spec"]["loadBalancerSourceRanges"].as_array().into_iter().flatten();
-        let known: Vec<&str> = known.filter_map(Value::as_str).map(str::trim).collect();
+        let known = known.filter_map(Value::as_str).map(str::trim).collect();
         ranges.items().for_each(|range| range.must_be_network(range.text().trim(), &known));
         return;
     }
@@ -37,7 +38,11 @@ pub(super) fn source_ranges(service: &At, old: &Value) {
     if old["metadata"]["annotations"].get(RANGES) != Some(annotation.value)
         && !annotation.text().trim().is_empty()
     {
-        annotation.text().trim().split(',').for_each(|range| annotation.must_be_network(range.trim(), &[]));
+        annotation
+            .text()
+            .trim()
+            .split(',')
+            .for_each(|range| annotation.must_be_network(range.trim(), &Before::new()));
     }
 }
 
@@ -115,7 +120,7 @@ pub(super) fn ingress(list: &At, service: &At, old: &Value) {
         return list.forbidden("may only be used when `spec.type` is 'LoadBalancer'");
     }
     let known = old["ingress"].as_array().into_iter().flatten();
-    let known: Vec<&str> = known.filter_map(|ingress| ingress["ip"].as_str()).collect();
+    let known = known.filter_map(|ingress| ingress["ip"].as_str()).collect();
     for ingress in list.items() {
         let (address_of, mode) = (ingress.field("ip"), ingress.field("ipMode"));
         let has_address = !address_of.text().is_empty();
