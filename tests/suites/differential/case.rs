@@ -131,6 +131,9 @@ pub(crate) struct Selection {
     /// Pointers whose values are replaced; `*` is every element.
     #[serde(default)]
     pub mask: Vec<String>,
+    /// Pointers to texts of which the first line counts: what follows is printed by a library of Go's.
+    #[serde(default)]
+    pub first_line: Vec<String>,
     /// The causes of a Status come in any order.
     #[serde(default)]
     pub unordered: bool,

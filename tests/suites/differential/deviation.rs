@@ -76,3 +76,41 @@ impl Deviations {
 fn is_within(pointer: &str, outer: &str) -> bool {
     pointer.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::Deviations;
+    use crate::difference::differences;
+
+    fn one(reason: &str) -> Deviations {
+        let list = json!([{"case": "a/b: c", "step": 1, "at": "/body/message", "reason": reason}]);
+        serde_json::from_value(list).expect("a list of deviations")
+    }
+
+    #[test]
+    fn a_known_difference_is_excused_and_others_are_not() {
+        let (expected, got) = (json!({"body": {"message": 1, "messages": 1}}), json!({"body": {}}));
+        let (mut found, mut used) = (differences(&expected, &got), BTreeSet::new());
+        one("because").excuse("a/b: c", 1, &mut found, &mut used);
+        assert_eq!(found.iter().map(|it| it.at.as_str()).collect::<Vec<_>>(), ["/body/messages"]);
+        assert!(one("because").idle("a/b: c", &used).is_empty());
+    }
+
+    #[test]
+    fn an_entry_that_nothing_needs_is_told() {
+        assert_eq!(one("because").idle("a/b: c", &BTreeSet::new()).len(), 1);
+        assert!(one("because").idle("a/b: other", &BTreeSet::new()).is_empty());
+    }
+
+    #[test]
+    fn an_entry_needs_a_reason_and_a_case() {
+        let cases = ["a/b: c".to_owned()];
+        assert!(one("because").must_be_about(&cases).is_ok());
+        assert!(one(" ").must_be_about(&cases).is_err());
+        assert!(one("because").must_be_about(&[]).is_err());
+    }
+}

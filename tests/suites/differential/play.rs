@@ -20,7 +20,7 @@ use crate::stream::Events;
 use crate::variables::{Variables, unique_name};
 
 /// Controllers take their time, namespaces most of all.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// One run of a case, or of the steps that a file begins with.
 pub(crate) struct Stage {
@@ -106,12 +106,12 @@ impl Stage {
     }
 
     async fn await_answer(&self, step: &Step, until: &Until) -> Result<Value> {
-        let last = Mutex::new(Value::Null);
+        let (last, wanted) = (Mutex::new(Value::Null), self.variables.fill_value(&until.is));
         let ask = || async {
             match self.exchange(step).await {
                 Ok(answer) => {
                     last.lock().await.clone_from(&answer);
-                    is_as_wanted(until, &answer).then_some(Ok(answer))
+                    is_as_wanted(until, &wanted, &answer).then_some(Ok(answer))
                 }
                 Err(error) => Some(Err(error)),
             }
@@ -163,8 +163,8 @@ impl Stage {
     }
 }
 
-fn is_as_wanted(until: &Until, answer: &Value) -> bool {
+fn is_as_wanted(until: &Until, wanted: &Value, answer: &Value) -> bool {
     let status = until.status.is_none_or(|status| answer["status"] == status);
-    let found = |at: &String| answer["body"].pointer(at).unwrap_or(&Value::Null) == &until.is;
+    let found = |at: &String| answer["body"].pointer(at).unwrap_or(&Value::Null) == wanted;
     status && until.at.as_ref().is_none_or(found)
 }

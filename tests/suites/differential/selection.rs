@@ -16,6 +16,9 @@ pub(crate) fn apply(selection: &Selection, answer: &mut Value) {
     for pointer in &selection.mask {
         at(body, &tokens(pointer), &mut |value| *value = json!(format!("<{}>", type_of(value))));
     }
+    for pointer in &selection.first_line {
+        at(body, &tokens(pointer), &mut keep_first_line);
+    }
     if !selection.only.is_empty() {
         let picked = |pointer: &String| Some((pointer.clone(), body.pointer(pointer)?.clone()));
         *body = Value::Object(selection.only.iter().filter_map(picked).collect::<Map<_, _>>());
@@ -32,6 +35,12 @@ fn retain(list: &mut Value, keep: &Keep) {
     }
     if let Value::Object(fields) = list {
         fields.retain(|key, _| keep.values.contains(key));
+    }
+}
+
+fn keep_first_line(value: &mut Value) {
+    if let Some((first, _)) = value.as_str().and_then(|text| text.split_once('\n')) {
+        *value = json!(format!("{first}…"));
     }
 }
 
@@ -69,5 +78,46 @@ fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "text",
         Value::Array(_) => "list",
         Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::apply;
+
+    fn selected(selection: Value, body: Value) -> Value {
+        let mut answer = json!({"body": body});
+        apply(&serde_json::from_value(selection).expect("a selection"), &mut answer);
+        answer["body"].take()
+    }
+
+    #[test]
+    fn absent_fields_stay_absent() {
+        let body = json!({"a": {"b": null}, "c": 1});
+        assert_eq!(selected(json!({"only": ["/a/b", "/none"]}), body), json!({"/a/b": null}));
+    }
+
+    #[test]
+    fn masks_reach_every_element_and_keep_the_type() {
+        let body = json!({"items": [{"a": 1}, {"a": "x"}, {}]});
+        let masked = json!({"items": [{"a": "<number>"}, {"a": "<text>"}, {}]});
+        assert_eq!(selected(json!({"mask": ["/items/*/a"]}), body), masked);
+    }
+
+    #[test]
+    fn first_lines_say_that_more_follows() {
+        let selection = json!({"first_line": ["/a", "/b"]});
+        assert_eq!(selected(selection, json!({"a": "x\ny", "b": "z"})), json!({"a": "x…", "b": "z"}));
+    }
+
+    #[test]
+    fn lists_and_maps_keep_what_is_named() {
+        let body = json!({"list": [{"n": "c"}, {"n": "b"}, {"n": "a"}], "map": {"a": 1, "d": 2}});
+        let list = json!({"list": "/list", "by": "/n", "values": ["a", "c"], "sorted": true});
+        let map = json!({"list": "/map", "by": "", "values": ["a"]});
+        let kept = json!({"list": [{"n": "a"}, {"n": "c"}], "map": {"a": 1}});
+        assert_eq!(selected(json!({"keep": [list, map]}), body), kept);
     }
 }
