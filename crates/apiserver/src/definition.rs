@@ -22,6 +22,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::field;
+use crate::identity::maturity;
 use crate::schema::{Compiled, Verdict, from_open_api};
 use reading::{list, text, texts};
 
@@ -93,8 +94,8 @@ impl Definition {
         let spec = &crd["spec"];
         let names = Names::read(&spec["names"]);
         let group = text(spec, "group").to_owned();
-        let read = |version| Version::compile(version, &group, &names.kind);
-        let versions = list(spec, "versions").iter().map(read).collect::<Result<_, _>>()?;
+        let read = |version| Version::compile(version, spec, &names.kind);
+        let versions: Vec<Version> = list(spec, "versions").iter().map(read).collect::<Result<_, _>>()?;
         let scope = if text(spec, "scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced };
         let conversion = match text(&spec["conversion"], "strategy") {
             "Webhook" => Conversion::Webhook(spec["conversion"]["webhook"].clone()),
@@ -144,7 +145,7 @@ impl Version {
         self.schema.validate_status_with(new, old, scale)
     }
 
-    fn compile(version: &Value, group: &str, kind: &str) -> Result<Self, Vec<field::Error>> {
+    fn compile(version: &Value, spec: &Value, kind: &str) -> Result<Self, Vec<field::Error>> {
         let name = text(version, "name").to_owned();
         let open_api = version["schema"]["openAPIV3Schema"].clone();
         let schema = Compiled::new(Arc::new(from_open_api(&open_api)))?;
@@ -152,7 +153,7 @@ impl Version {
         Ok(Self {
             is_served: version["served"].as_bool().unwrap_or_default(),
             is_stored: version["storage"].as_bool().unwrap_or_default(),
-            deprecation_warning: deprecation_warning(version, group, &name, kind),
+            deprecation_warning: deprecation_warning(version, spec, kind),
             schema: Arc::new(schema),
             open_api,
             has_status: version["subresources"].get("status").is_some_and(Value::is_object),
@@ -164,12 +165,19 @@ impl Version {
     }
 }
 
-fn deprecation_warning(version: &Value, group: &str, name: &str, kind: &str) -> Option<String> {
+fn deprecation_warning(version: &Value, spec: &Value, kind: &str) -> Option<String> {
     if version["deprecated"] != true {
         return None;
     }
-    let written = version["deprecationWarning"].as_str().map(str::to_owned);
-    Some(written.unwrap_or_else(|| format!("{group}/{name} {kind} is deprecated")))
+    if let Some(written) = version["deprecationWarning"].as_str() {
+        return Some(written.to_owned());
+    }
+    let (group, name) = (text(spec, "group"), text(version, "name"));
+    let is_better = |it: &&Value| it["served"] == true && it["deprecated"] != true;
+    let better = list(spec, "versions").iter().filter(is_better).map(|it| text(it, "name"));
+    let better = better.filter(|it| maturity(it) > maturity(name)).max_by_key(|it| maturity(it));
+    let advice = better.map(|better| format!("; use {group}/{better} {kind}")).unwrap_or_default();
+    Some(format!("{group}/{name} {kind} is deprecated{advice}"))
 }
 
 #[cfg(test)]

@@ -120,6 +120,8 @@ fn add_names(entry: &mut Value, resource: &Resource) {
 fn storage_version_hash(resource: &Resource) -> String {
     let (group, version) = match resource.stored_as().as_str() {
         "events" => ("", "v1"),
+        // Kubernetes still stores its definitions as it did before they were v1.
+        "customresourcedefinitions.apiextensions.k8s.io" => (resource.group.as_str(), "v1beta1"),
         _ => (
             resource.group.as_str(),
             resource.defined().map_or(resource.version.as_str(), |it| it.storage_version()),

@@ -13,7 +13,8 @@ pub enum Syntax {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Whole,
-    Table,
+    /// In a version of `meta.k8s.io`
+    Table(&'static str),
     /// Only the metadata, of an object or of each object of a list, in a version of `meta.k8s.io`
     Partial(Extent, &'static str),
     /// Discovery, all groups at once
@@ -91,7 +92,7 @@ impl<'a> Wish<'a> {
         };
         let form = match (self.parameter("as"), self.parameter("g"), self.parameter("v"), choice) {
             ("", ..) => Form::Whole,
-            ("Table", "meta.k8s.io", "v1", Choice::Objects) => Form::Table,
+            ("Table", "meta.k8s.io", "v1" | "v1beta1", Choice::Objects) => Form::Table(version),
             ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1", Choice::Objects) => {
                 Form::Partial(Extent::Object, version)
             }
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn the_first_form_that_is_known_is_taken() {
         let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-        assert_eq!(form(kubectl, Choice::Objects), Some(Form::Table));
+        assert_eq!(form(kubectl, Choice::Objects), Some(Form::Table("v1")));
         assert_eq!(form(kubectl, Choice::Whole), Some(Form::Whole));
         assert_eq!(
             form("application/vnd.kubernetes.protobuf,application/json", Choice::Whole),

@@ -56,11 +56,12 @@ pub fn document(registry: &Registry, group: &str, version: &str) -> Option<Value
     let mut roots: BTreeSet<String> =
         ["DeleteOptions", "Patch", "Status", "WatchEvent"].map(|name| format!("{META}.{name}")).into();
     let mut schemas = Map::new();
+    let published = published_definitions();
     for resource in &resources {
         paths.extend(resource_paths(resource));
-        roots.extend(referenced(resource, &mut schemas));
+        roots.extend(referenced(resource, &published, &mut schemas));
     }
-    close(&roots, &mut schemas);
+    close(&roots, &published, &mut schemas);
     Some(json!({
         "openapi": "3.0.0",
         "info": {"title": "Agent Sandbox", "version": env!("CARGO_PKG_VERSION")},
@@ -82,12 +83,18 @@ fn definition(resource: &Resource, kind: &str) -> String {
 }
 
 /// The definitions that the resource's operations name. Those of its own are added.
-fn referenced(resource: &Resource, schemas: &mut Map<String, Value>) -> Vec<String> {
+fn referenced(
+    resource: &Resource,
+    published: &Map<String, Value>,
+    schemas: &mut Map<String, Value>,
+) -> Vec<String> {
     let mut names = vec![definition(resource, &resource.kind)];
     if let Origin::Defined(defined) = &resource.origin {
-        schemas
-            .insert(definition(resource, &resource.kind), own_schema(resource, &defined.version().open_api));
-        schemas.insert(definition(resource, &resource.list_kind), list_schema(resource));
+        schemas.insert(
+            definition(resource, &resource.kind),
+            own_schema(resource, &defined.version().open_api, published),
+        );
+        schemas.insert(definition(resource, &resource.list_kind), list_schema(resource, published));
         names = ["ObjectMeta", "ListMeta"].map(|name| format!("{META}.{name}")).to_vec();
     } else if resource.allows(Verb::List) {
         names.push(definition(resource, &resource.list_kind));
@@ -108,36 +115,34 @@ fn part_definition(resource: &Resource, part: &Subresource) -> Option<String> {
     }
 }
 
-fn own_schema(resource: &Resource, schema: &Value) -> Value {
+fn own_schema(resource: &Resource, schema: &Value, published: &Map<String, Value>) -> Value {
     let mut schema = if schema.is_object() { schema.clone() } else { json!({"type": "object"}) };
-    let kind_and_version = [("apiVersion", API_VERSION), ("kind", KIND)];
     let properties = crate::object::child(&mut schema, "properties");
-    for (name, description) in kind_and_version {
-        properties.insert(name.to_owned(), json!({"type": "string", "description": description}));
-    }
-    let metadata = json!({"description": METADATA, "allOf": [reference(&format!("{META}.ObjectMeta"))]});
-    properties.insert("metadata".to_owned(), metadata);
+    properties.extend(common_properties(published, "io.k8s.api.core.v1.ConfigMap"));
     schema["x-kubernetes-group-version-kind"] = kinds(resource, &resource.kind);
     schema
 }
 
-const API_VERSION: &str = "The group and version in which this object is written.";
-const KIND: &str = "What kind of object this is.";
-const METADATA: &str = "The name, labels and all else that every object has.";
-
-fn list_schema(resource: &Resource) -> Value {
-    json!({
+fn list_schema(resource: &Resource, published: &Map<String, Value>) -> Value {
+    let mut schema = json!({
         "type": "object",
         "description": format!("{} is a list of {}", resource.list_kind, resource.kind),
         "required": ["items"],
         "properties": {
-            "apiVersion": {"type": "string", "description": API_VERSION},
-            "kind": {"type": "string", "description": KIND},
-            "metadata": {"description": METADATA, "allOf": [reference(&format!("{META}.ListMeta"))]},
             "items": {"type": "array", "items": reference(&definition(resource, &resource.kind))},
         },
         "x-kubernetes-group-version-kind": kinds(resource, &resource.list_kind),
-    })
+    });
+    crate::object::child(&mut schema, "properties")
+        .extend(common_properties(published, "io.k8s.api.core.v1.ConfigMapList"));
+    schema
+}
+
+/// What every kind has, in Kubernetes' words.
+fn common_properties(published: &Map<String, Value>, of: &str) -> Vec<(String, Value)> {
+    let properties = published.get(of).map(|definition| &definition["properties"]);
+    let named = |name: &str| Some((name.to_owned(), properties?.get(name)?.clone()));
+    ["apiVersion", "kind", "metadata"].into_iter().filter_map(named).collect()
 }
 
 fn kinds(resource: &Resource, kind: &str) -> Value {
@@ -149,8 +154,7 @@ fn reference(name: &str) -> Value {
 }
 
 /// Adds Kubernetes' own definitions that something refers to, and what those refer to.
-fn close(roots: &BTreeSet<String>, schemas: &mut Map<String, Value>) {
-    let published = published_definitions();
+fn close(roots: &BTreeSet<String>, published: &Map<String, Value>, schemas: &mut Map<String, Value>) {
     let mut wanted: Vec<String> = roots.iter().cloned().collect();
     while let Some(name) = wanted.pop() {
         if schemas.contains_key(&name) {
@@ -238,7 +242,10 @@ fn operation(resource: &Resource, part: Option<&Subresource>, verb: Verb) -> Val
     };
     let mut operation = json!({
         "operationId": operation_id(resource, part, verb),
-        "responses": {"200": {"description": "OK", "content": content(&answer, &["application/json", "application/yaml"])}},
+        "responses": {
+            "200": {"description": "OK", "content": content(&answer, &["application/json", "application/yaml"])},
+            "401": {"description": "Unauthorized"},
+        },
         "x-kubernetes-action": action(part, verb),
         "x-kubernetes-group-version-kind": kind,
     });

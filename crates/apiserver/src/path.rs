@@ -69,10 +69,10 @@ fn resource(group: &str, version: &str, parts: &[&str]) -> Path {
     let (resource, name, subresource) = match parts {
         [resource] => (*resource, None, None),
         [resource, name] => (*resource, Some(*name), None),
-        [resource, name, subresource] => (*resource, Some(*name), Some(*subresource)),
-        _ => return Path::Other,
+        [resource, name, subresource @ ..] => (*resource, Some(*name), Some(subresource.join("/"))),
+        [] => return Path::Other,
     };
-    if [Some(resource), name, subresource, namespace].contains(&Some("")) {
+    if [Some(resource), name, subresource.as_deref(), namespace].contains(&Some("")) {
         return Path::Other;
     }
     Path::Resource(ResourcePath {
@@ -81,7 +81,7 @@ fn resource(group: &str, version: &str, parts: &[&str]) -> Path {
         namespace: namespace.map(str::to_owned),
         resource: resource.to_owned(),
         name: name.map(str::to_owned),
-        subresource: subresource.map(str::to_owned),
+        subresource,
         is_watch,
     })
 }
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(Path::parse("/apis/apps"), Path::Group("apps".into()));
         assert_eq!(Path::parse("/healthz"), Path::Other);
         assert_eq!(Path::parse("/api/v1/namespaces//pods"), Path::Other);
-        assert_eq!(Path::parse("/api/v1/pods/a/proxy/b"), Path::Other);
+        assert_eq!(parts("/api/v1/x/a/proxy/b").unwrap()[5], "proxy/b");
     }
 
     #[test]

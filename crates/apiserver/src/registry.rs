@@ -4,6 +4,7 @@
 mod built_in;
 mod defined;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use defined::resources;
 
+use crate::identity::maturity;
 use crate::resource::{Resource, Verb};
 use crate::schema::Schema;
 
@@ -32,14 +34,15 @@ impl Registry {
 
     /// The same with these definitions' kinds instead of those of before.
     #[must_use]
-    pub fn with_defined(&self, defined: Vec<Arc<Resource>>) -> Self {
+    pub fn with_defined(&self, mut defined: Vec<Arc<Resource>>) -> Self {
+        defined.sort_by_cached_key(|it| (place(&it.group), it.group.clone(), Reverse(maturity(&it.version))));
         Self::assemble(self.built_in.clone(), defined)
     }
 
     fn assemble(built_in: Vec<Arc<Resource>>, defined: Vec<Arc<Resource>>) -> Self {
         let resources: Vec<_> = built_in.iter().cloned().chain(defined).collect();
-        let place = |it: &Arc<Resource>| (it.group.clone(), it.version.clone(), it.plural.clone());
-        let by_path = resources.iter().map(|resource| (place(resource), Arc::clone(resource))).collect();
+        let path = |it: &Arc<Resource>| (it.group.clone(), it.version.clone(), it.plural.clone());
+        let by_path = resources.iter().map(|resource| (path(resource), Arc::clone(resource))).collect();
         let metadata = built_in.first().and_then(|resource| resource.schema.field("metadata")).cloned();
         Self { built_in, resources, by_path, metadata: metadata.unwrap_or_default() }
     }
@@ -95,6 +98,12 @@ impl Registry {
     ) -> impl Iterator<Item = &'a Arc<Resource>> {
         self.resources.iter().filter(move |it| it.group == group && it.version == version)
     }
+}
+
+/// kubectl takes a short name for a kind of the first group that has it. Claims, templates and pools are meant to be those
+/// of the group of extensions, whatever else comes to bear their names.
+fn place(group: &str) -> usize {
+    [asb_types::EXTENSIONS_GROUP, asb_types::GROUP].iter().position(|known| *known == group).unwrap_or(2)
 }
 
 /// What Kubernetes publishes about its own kinds. Read anew each time: it is asked for rarely and large in memory.

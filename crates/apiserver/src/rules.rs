@@ -55,8 +55,19 @@ fn judge(
         decoded.problems.extend(unknown.into_iter().map(Problem::Unknown));
     }
     let (mut object, warnings) = decoded.judged(validation, expected)?;
+    check_kind(resource, &object)?;
     default(resource, &mut object);
     Ok((object, warnings))
+}
+
+/// Objects of defined kinds are told apart late, and worded differently.
+fn check_kind(resource: &Resource, object: &Value) -> Result<(), Status> {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    if resource.is_built_in() || kind == resource.kind {
+        return Ok(());
+    }
+    let error = field::Error::invalid("kind", kind, format!("must be {}", resource.kind));
+    Err(Status::invalid(&GroupKind::new(&resource.group, kind), object.name(), &[error]))
 }
 
 pub(crate) fn default(resource: &Resource, object: &mut Value) {

@@ -91,7 +91,7 @@ pub fn prepare_update(
         ("", "PersistentVolumeClaim", None) => claim::settle_sources(new, Some(old)),
         ("", "PersistentVolume", Some("status")) => claim::note_phase(new, old, &second(now)),
         ("", "Node", _) => forget_config(new),
-        ("apiextensions.k8s.io", "CustomResourceDefinition", None) => note_stored_version(new),
+        ("apiextensions.k8s.io", "CustomResourceDefinition", _) => note_stored_version(new),
         (_, _, None) => prepare_either(kind, new),
         _ => {}
     }

@@ -73,7 +73,10 @@ impl Api {
         propose: &Propose<'_>,
     ) -> Result<Updated, Obstacle> {
         let created = match propose(None)? {
-            Proposal::Applied(object) => self.create_managed(target, object, options).await,
+            Proposal::Applied(mut object) => {
+                object.meta_mut().remove("resourceVersion");
+                self.create_managed(target, object, options).await
+            }
             Proposal::Replacement(mut object) | Proposal::Edit(mut object) => {
                 check_uid(target, object.name(), &object, "")?;
                 object.meta_mut().remove("resourceVersion");

@@ -22,6 +22,9 @@ const TIMES: [&str; 10] = [
     "startedAt",
 ];
 
+/// Lists that are null where there are none, so that an empty one is something else. Others are left out when empty.
+const ALWAYS: [&str; 2] = ["endpoints", "rules"];
+
 pub(super) fn settled(schema: &Schema, value: &Value) -> Value {
     match (&schema.shape, value) {
         (Shape::Object(fields), Value::Object(given)) => Value::Object(structure(schema, fields, given)),
@@ -57,7 +60,10 @@ fn structure(schema: &Schema, fields: &Fields, given: &Map<String, Value>) -> Ma
     for (name, value) in given {
         let field = fields.known.get(name).or(fields.others.as_ref());
         let is_known = fields.known.contains_key(name);
-        if is_known && !is_required(schema, name) && field.is_some_and(|field| is_left_out(field, value)) {
+        if is_known
+            && !is_required(schema, name)
+            && field.is_some_and(|field| is_left_out(name, field, value))
+        {
             continue;
         }
         let value = field.map_or_else(|| value.clone(), |field| settled(field, value));
@@ -103,10 +109,10 @@ fn is_time(field: &Schema) -> bool {
     field.rules.as_ref().is_some_and(|rules| rules.format.as_deref() == Some("date-time"))
 }
 
-fn is_left_out(field: &Schema, value: &Value) -> bool {
+fn is_left_out(name: &str, field: &Schema, value: &Value) -> bool {
     match (&field.shape, value) {
         (_, Value::Null) => !is_time(field),
-        (Shape::Array(_), Value::Array(items)) => items.is_empty(),
+        (Shape::Array(_), Value::Array(items)) => items.is_empty() && !ALWAYS.contains(&name),
         (Shape::Object(fields), Value::Object(entries)) => entries.is_empty() && fields.known.is_empty(),
         _ => false,
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::to_version;
 use crate::api::Target;
 use crate::apply::{self, Manager, Operation, Version};
+use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::registry::Registry;
 use crate::resource::{Origin, Resource};
@@ -23,7 +24,22 @@ pub(crate) fn managed(
     now: Timestamp,
 ) -> Value {
     let manager = manager(target, options, Operation::Update);
-    with_context(registry, target, now, |context| apply::update(live, object, &manager, context))
+    let mut object =
+        with_context(registry, target, now, |context| apply::update(live, object, &manager, context));
+    if manager.subresource == "scale" {
+        forget_times_of_scale(&mut object);
+    }
+    object
+}
+
+/// Kubernetes does not say when somebody scaled.
+fn forget_times_of_scale(object: &mut Value) {
+    let entries = object.meta_mut().get_mut("managedFields").and_then(Value::as_array_mut);
+    for entry in entries.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if entry.get("subresource").is_some_and(|subresource| subresource == "scale") {
+            entry.remove("time");
+        }
+    }
 }
 
 /// What an applied configuration makes of an object.

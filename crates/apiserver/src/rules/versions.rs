@@ -18,7 +18,7 @@ pub(crate) fn to_version<'a>(resource: &Resource, stored: &'a Value) -> Result<C
     } else {
         Cow::Owned(converted(resource, stored.clone(), &wanted)?)
     };
-    Ok(with_defaults(resource, shown))
+    Ok(as_defined(resource, shown))
 }
 
 /// An object in the version that is stored. It came through its own version's schema, so that it can be converted.
@@ -61,14 +61,15 @@ fn is_ours(resource: &Resource) -> bool {
     matches!(resource.group.as_str(), asb_types::GROUP | asb_types::EXTENSIONS_GROUP)
 }
 
-/// Defaults that a definition got after an object was written show in the object all the same.
-fn with_defaults<'a>(resource: &Resource, object: Cow<'a, Value>) -> Cow<'a, Value> {
+/// What a definition gained or lost after an object was written shows in the object all the same.
+fn as_defined<'a>(resource: &Resource, object: Cow<'a, Value>) -> Cow<'a, Value> {
     let Origin::Defined(defined) = &resource.origin else { return object };
     let written: u64 = object.resource_version().parse().unwrap_or_default();
     if written >= defined.since && matches!(object, Cow::Borrowed(_)) {
         return object;
     }
     let mut object = object.into_owned();
+    defined.version().schema.prune(&mut object);
     defined.version().schema.default(&mut object);
     Cow::Owned(object)
 }

@@ -21,12 +21,13 @@ pub(super) fn write(
 ) -> Result<Vec<u8>, Status> {
     let objects: Vec<Cow<'_, Value>> =
         page.entries.iter().map(|entry| shown(resource, &entry.value)).collect::<Result<_, _>>()?;
-    let metadata = metadata(resource, page);
+    let metadata = metadata(page);
     match representation.form {
-        Form::Table => {
+        Form::Table(version) => {
             let rows: Vec<&Value> = objects.iter().map(AsRef::as_ref).collect();
             let table =
                 table::table(columns(resource), &rows, metadata, include, true, jiff::Timestamp::now());
+            let table = in_version(table, version);
             encode(&table, representation.syntax)
         }
         Form::Partial(Extent::Object, _) => Err(wrong_extent(resource, Extent::List)),
@@ -40,10 +41,13 @@ pub(super) fn write(
             });
             encode(&list, representation.syntax)
         }
-        _ if representation.syntax == Syntax::Yaml => {
-            encode(&whole(resource, &metadata, &objects), Syntax::Yaml)
+        _ => {
+            let metadata = with_continuation(resource, metadata);
+            match representation.syntax {
+                Syntax::Yaml => encode(&whole(resource, &metadata, &objects), Syntax::Yaml),
+                Syntax::Json => Ok(written(resource, &metadata, &objects)),
+            }
         }
-        _ => Ok(written(resource, &metadata, &objects)),
     }
 }
 
@@ -54,6 +58,12 @@ fn encode(value: &Value, syntax: Syntax) -> Result<Vec<u8>, Status> {
             .map(String::into_bytes)
             .map_err(|error| Status::internal(&error.to_string())),
     }
+}
+
+/// A table in a version of `meta.k8s.io`; they differ in their name only.
+pub(super) fn in_version(mut table: Value, version: &str) -> Value {
+    table["apiVersion"] = format!("meta.k8s.io/{version}").into();
+    table
 }
 
 pub(super) fn columns(resource: &Resource) -> &Columns {
@@ -91,12 +101,8 @@ pub(super) fn wrong_extent(resource: &Resource, actual: Extent) -> Status {
     Status::new(406, "NotAcceptable", message)
 }
 
-fn metadata(resource: &Resource, page: &Page) -> Value {
+fn metadata(page: &Page) -> Value {
     let mut metadata = Map::new();
-    // Lists of defined kinds always say how to go on, even when there is nothing to go on to.
-    if !resource.is_built_in() {
-        metadata.insert("continue".to_owned(), "".into());
-    }
     metadata.insert("resourceVersion".to_owned(), page.revision.to_string().into());
     if let Some(continuation) = &page.continuation {
         metadata.insert("continue".to_owned(), continuation.as_str().into());
@@ -105,6 +111,14 @@ fn metadata(resource: &Resource, page: &Page) -> Value {
         metadata.insert("remainingItemCount".to_owned(), remaining.into());
     }
     metadata.into()
+}
+
+/// Lists of defined kinds say how to go on even when there is nothing to go on to.
+fn with_continuation(resource: &Resource, mut metadata: Value) -> Value {
+    if !resource.is_built_in() && metadata.get("continue").is_none() {
+        metadata["continue"] = "".into();
+    }
+    metadata
 }
 
 fn whole(resource: &Resource, metadata: &Value, objects: &[Cow<'_, Value>]) -> Value {

@@ -14,14 +14,24 @@ use crate::{discovery, openapi};
 pub(super) fn serve(exchange: &Exchange<'_>, path: &Path) -> Result<Response<Body>, Status> {
     let registry = exchange.server.api.registry();
     match path {
-        // Kubernetes answers these whatever the method.
+        // Kubernetes answers this whatever the method.
         Path::Group(name) => found(exchange, discovery::group(&registry, name)),
-        Path::Version { group, version } => found(exchange, discovery::resources(&registry, group, version)),
-        _ if !matches!(exchange.parts.method, Method::GET | Method::HEAD) => {
-            Err(Status::method_not_allowed())
+        Path::Version { group, version } if is_read(exchange) => {
+            let document = discovery::resources(&registry, group, version);
+            let is_ours = registry.all().iter().any(|it| it.is_built_in() && it.group == *group);
+            if document.is_none() && is_ours {
+                Err(Status::no_such_path())
+            } else {
+                found(exchange, document)
+            }
         }
+        _ if !is_read(exchange) => Err(Status::method_not_allowed()),
         _ => other(exchange),
     }
+}
+
+fn is_read(exchange: &Exchange<'_>) -> bool {
+    matches!(exchange.parts.method, Method::GET | Method::HEAD)
 }
 
 fn found(exchange: &Exchange<'_>, document: Option<Value>) -> Result<Response<Body>, Status> {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::collection::{columns, partial, single_metadata};
+use super::collection::{columns, in_version, partial, single_metadata};
 use super::limits::Permit;
 use crate::api::{Feed, FeedEvent, shown};
 use crate::negotiation::Form;
@@ -100,11 +100,13 @@ impl State {
 
     fn formed(&mut self, object: &Value) -> Value {
         match self.channel.form {
-            Form::Table => {
+            Form::Table(version) => {
                 let with_headers = !std::mem::replace(&mut self.sent_headers, true);
                 let (columns, include) = (columns(&self.channel.resource), self.channel.include);
                 let metadata = single_metadata(object);
-                table::table(columns, &[object], metadata, include, with_headers, jiff::Timestamp::now())
+                let table =
+                    table::table(columns, &[object], metadata, include, with_headers, jiff::Timestamp::now());
+                in_version(table, version)
             }
             Form::Partial(_, version) => partial(object, version),
             _ => object.clone(),
@@ -120,18 +122,14 @@ impl State {
         }
         let bare = json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata});
         match self.channel.form {
-            Form::Table => {
+            Form::Table(version) => {
                 let with_headers = !std::mem::replace(&mut self.sent_headers, true);
                 let columns = columns(&self.channel.resource);
                 let metadata = single_metadata(&bare);
-                table::table(
-                    columns,
-                    &[&bare],
-                    metadata,
-                    self.channel.include,
-                    with_headers,
-                    jiff::Timestamp::now(),
-                )
+                {
+                    let (include, now) = (self.channel.include, jiff::Timestamp::now());
+                    in_version(table::table(columns, &[&bare], metadata, include, with_headers, now), version)
+                }
             }
             Form::Partial(_, version) => partial(&bare, version),
             _ => bare,

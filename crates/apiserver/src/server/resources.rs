@@ -96,7 +96,7 @@ fn find(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Arc<Resource>, S
             || path.namespace.is_none() && path.name.is_some() && resource.is_namespaced;
         !is_misplaced
     });
-    found.cloned().ok_or_else(|| match registry.of_version(&path.group, &path.version).next() {
+    found.cloned().ok_or_else(|| match registry.all().iter().find(|other| other.group == path.group) {
         Some(other) if other.is_built_in() => Status::no_such_path(),
         _ => Status::no_such_page(),
     })
@@ -329,10 +329,14 @@ impl Call<'_> {
 
     fn answer(&self, code: u16, object: &Value, style: Style) -> Result<Response<Body>, Status> {
         let formed = match style.representation.form {
-            Form::Table => {
+            Form::Table(version) => {
                 let metadata = collection::single_metadata(object);
                 let columns = collection::columns(self.resource);
-                table::table(columns, &[object], metadata, self.include()?, true, jiff::Timestamp::now())
+                let (include, now) = (self.include()?, jiff::Timestamp::now());
+                collection::in_version(
+                    table::table(columns, &[object], metadata, include, true, now),
+                    version,
+                )
             }
             Form::Partial(Extent::Object, version) => collection::partial(object, version),
             Form::Partial(Extent::List, _) => {
