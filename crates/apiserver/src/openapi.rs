@@ -141,7 +141,11 @@ fn list_schema(resource: &Resource, published: &Map<String, Value>) -> Value {
 /// What every kind has, in Kubernetes' words.
 fn common_properties(published: &Map<String, Value>, of: &str) -> Vec<(String, Value)> {
     let properties = published.get(of).map(|definition| &definition["properties"]);
-    let named = |name: &str| Some((name.to_owned(), properties?.get(name)?.clone()));
+    let named = |name: &str| {
+        let mut property = properties?.get(name)?.clone();
+        property.as_object_mut()?.remove("default");
+        Some((name.to_owned(), property))
+    };
     ["apiVersion", "kind", "metadata"].into_iter().filter_map(named).collect()
 }
 

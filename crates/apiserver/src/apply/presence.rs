@@ -22,7 +22,7 @@ const TIMES: [&str; 10] = [
     "startedAt",
 ];
 
-/// Lists that are null where there are none, so that an empty one is something else. Others are left out when empty.
+/// Lists that are there even when nothing is in them: empty, or null. Others are left out then.
 const ALWAYS: [&str; 2] = ["endpoints", "rules"];
 
 pub(super) fn settled(schema: &Schema, value: &Value) -> Value {
@@ -111,8 +111,9 @@ fn is_time(field: &Schema) -> bool {
 
 fn is_left_out(name: &str, field: &Schema, value: &Value) -> bool {
     match (&field.shape, value) {
+        (Shape::Array(_), _) if ALWAYS.contains(&name) => false,
         (_, Value::Null) => !is_time(field),
-        (Shape::Array(_), Value::Array(items)) => items.is_empty() && !ALWAYS.contains(&name),
+        (Shape::Array(_), Value::Array(items)) => items.is_empty(),
         (Shape::Object(fields), Value::Object(entries)) => entries.is_empty() && fields.known.is_empty(),
         _ => false,
     }
