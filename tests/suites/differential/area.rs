@@ -27,7 +27,8 @@ const RECORD: &str = "ASB_RECORD";
 /// Fails with everything that differs, after all cases have run.
 pub(crate) async fn check(cluster: Cluster, area: &str) -> Result<()> {
     let deviations = deviations(&cluster).await?;
-    let mut report = Report::default();
+    let recording = env::var(RECORD).is_ok_and(|record| record == "true");
+    let mut report = Report::new(recording);
     for file in case::read_area(area)? {
         check_file(&cluster, &file, &deviations, &mut report).await?;
     }
@@ -54,7 +55,7 @@ async fn check_file(cluster: &Cluster, file: &File, known: &Deviations, report: 
     };
     stage.leave().await;
     prepared.with_context(|| format!("cannot prepare {}/{}", file.area, file.name))?;
-    if env::var(RECORD).is_ok_and(|record| record == "true") {
+    if report.recording {
         return record(file, &wanted, played, report);
     }
     let mut goldens = golden::read(file)?;
