@@ -30,7 +30,7 @@ pub(crate) struct Contents {
     pub cases: Vec<Case>,
 }
 
-/// A conversation. `$ns` is a namespace of its own, `$unique` a name nobody else has.
+/// A conversation. `$ns` is a namespace of its own, `$unique` a name nobody else has, `$mebibyte` a text as long.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {

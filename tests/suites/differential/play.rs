@@ -42,6 +42,7 @@ impl Stage {
     /// For a case in a file whose beginning set these variables.
     pub(crate) async fn of_case(cluster: &Cluster, case: &Case, mut variables: Variables) -> Result<Self> {
         variables.set("unique", json!(unique_name()));
+        variables.set("mebibyte", json!("x".repeat(1 << 20)));
         let wanted = case.source().contains("$ns");
         let namespace = if wanted { Some(cluster.namespace().await?) } else { None };
         if let Some(namespace) = &namespace {
@@ -50,12 +51,13 @@ impl Stage {
         Ok(Self { client: cluster.client(), namespace, variables, made: Mutex::default() })
     }
 
-    /// Steps that must succeed and that nobody compares.
+    /// Steps that must succeed, or end as they await, and that nobody compares.
     pub(crate) async fn prepare(&mut self, steps: &[Step]) -> Result<()> {
         for step in steps {
             let answer = self.play(step).await?;
             let status = answer["status"].as_u64().unwrap_or_default();
-            ensure!((200..300).contains(&status), "{} ended with {answer}", step.request);
+            let awaited = step.until.as_ref().is_some_and(|until| until.status.is_some());
+            ensure!(awaited || (200..300).contains(&status), "{} ended with {answer}", step.request);
         }
         Ok(())
     }
@@ -89,7 +91,7 @@ impl Stage {
                 (Some(_), Some(_)) => bail!("{} both waits and watches", step.request),
             };
             self.capture(step, &answer)?;
-            selection::apply(&step.selection, &mut answer);
+            selection::apply(&step.selection, &self.variables, &mut answer);
             answer["request"] = json!(step.request);
             Ok(answer)
         }

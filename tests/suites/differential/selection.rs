@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use crate::case::{Keep, Selection};
 use crate::order::sort_causes;
+use crate::variables::Variables;
 
-pub(crate) fn apply(selection: &Selection, answer: &mut Value) {
+pub(crate) fn apply(selection: &Selection, variables: &Variables, answer: &mut Value) {
     let Some(body) = answer.get_mut("body") else { return };
     if selection.unordered {
         sort_causes(body);
@@ -20,7 +21,8 @@ pub(crate) fn apply(selection: &Selection, answer: &mut Value) {
         at(body, &tokens(pointer), &mut keep_first_line);
     }
     if !selection.only.is_empty() {
-        let picked = |pointer: &String| Some((pointer.clone(), body.pointer(pointer)?.clone()));
+        let picked =
+            |pointer: &String| Some((pointer.clone(), body.pointer(&variables.fill(pointer))?.clone()));
         *body = Value::Object(selection.only.iter().filter_map(picked).collect::<Map<_, _>>());
     }
 }
@@ -86,10 +88,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::apply;
+    use crate::variables::Variables;
 
     fn selected(selection: Value, body: Value) -> Value {
         let mut answer = json!({"body": body});
-        apply(&serde_json::from_value(selection).expect("a selection"), &mut answer);
+        let selection = serde_json::from_value(selection).expect("a selection");
+        apply(&selection, &Variables::default(), &mut answer);
         answer["body"].take()
     }
 
