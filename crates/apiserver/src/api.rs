@@ -31,6 +31,7 @@ use crate::{admission, rules};
 pub struct Api {
     store: Store,
     registry: RwLock<Arc<Registry>>,
+    clock: fn() -> Timestamp,
 }
 
 /// Which objects a request is about, and on whose behalf it is made.
@@ -54,7 +55,7 @@ impl Target<'_> {
 
 impl Api {
     pub fn new(store: Store) -> Self {
-        Self { store, registry: RwLock::new(Arc::new(Registry::new())) }
+        Self { store, registry: RwLock::new(Arc::new(Registry::new())), clock: Timestamp::now }
     }
 
     pub fn store(&self) -> &Store {
@@ -71,7 +72,7 @@ impl Api {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::now()
+        (self.clock)()
     }
 
     /// The object, unless the client has seen a later state of the world than this server.

@@ -43,7 +43,7 @@ pub fn hash(registry: &Registry, group: &str, version: &str) -> String {
             context.update(defined.version().open_api.to_string().as_bytes());
         }
     }
-    context.finish().as_ref().iter().map(|byte| format!("{byte:02X}")).collect()
+    context.finish().as_ref().iter().fold(String::new(), |text, byte| text + &format!("{byte:02X}"))
 }
 
 /// `/openapi/v3/api/v1` and `/openapi/v3/apis/GROUP/VERSION`
@@ -187,9 +187,10 @@ fn resource_paths(resource: &Resource) -> Vec<(String, Value)> {
         "" => format!("/api/{}", resource.version),
         group => format!("/apis/{group}/{}", resource.version),
     };
-    let (place, scope): (String, &[&str]) = match resource.is_namespaced {
-        true => (format!("{root}/namespaces/{{namespace}}/{}", resource.plural), &["namespace"]),
-        false => (format!("{root}/{}", resource.plural), &[]),
+    let (place, scope): (String, &[&str]) = if resource.is_namespaced {
+        (format!("{root}/namespaces/{{namespace}}/{}", resource.plural), &["namespace"])
+    } else {
+        (format!("{root}/{}", resource.plural), &[])
     };
     let named: Vec<&str> = ["name"].iter().chain(scope).copied().collect();
     let mut paths = Vec::new();

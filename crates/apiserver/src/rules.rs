@@ -185,11 +185,17 @@ fn remove(object: &mut Value, field: &str) {
 
 /// Whether anything differs that is wanted, not observed.
 fn is_changed(new: &Value, old: &Value, has_status: bool) -> bool {
-    let wanted =
-        |name: &str| !matches!(name, "metadata" | "apiVersion" | "kind") && !(has_status && name == "status");
+    let is_other = |name: &str| match name {
+        "metadata" | "apiVersion" | "kind" => true,
+        "status" => has_status,
+        _ => false,
+    };
     let fields = |object: &Value| -> Vec<(String, Value)> {
         let fields = object.as_object().into_iter().flatten();
-        fields.filter(|(name, _)| wanted(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+        fields
+            .filter(|(name, _)| !is_other(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     };
     fields(new) != fields(old)
 }

@@ -29,3 +29,8 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     let _ = writeln!(stderr(), "error: {error:#}");
     ExitCode::FAILURE
 }
+
+/// From here on, what goes on inside is said on standard error, one line for each event of this level or worse.
+pub(crate) fn log(level: tracing::level_filters::LevelFilter) {
+    tracing_subscriber::fmt().with_max_level(level).with_writer(stderr).with_target(false).init();
+}

@@ -32,10 +32,15 @@ pub(crate) struct Arguments {
     /// Where to listen; port 0 takes one that is free
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
+
+    /// How much to say on standard error about what goes on: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ASB_LOG")]
+    log: tracing::level_filters::LevelFilter,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let start = Instant::now();
+    output::log(arguments.log);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
     let served = runtime.block_on(serve(arguments, start));

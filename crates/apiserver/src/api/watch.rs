@@ -15,7 +15,7 @@ use crate::status::Status;
 use crate::store::{Entry, Event, EventKind, Revision, Scope, Watch};
 
 /// How often a client that asked for it hears which revision it has seen.
-const BOOKMARKS: Duration = Duration::from_secs(60);
+const BOOKMARKS: Duration = Duration::from_mins(1);
 
 /// One client's view of a collection as it changes.
 pub struct Feed {
@@ -130,8 +130,8 @@ impl Feed {
     /// An object that comes to match is new to this client, and one that ceases to is gone.
     fn seen(&self, event: Event) -> Option<FeedEvent> {
         let matches = self.matches(&event.entry);
-        let matched = event.previous.as_ref().is_some_and(|previous| self.matches(previous));
-        match (event.kind, matched, matches) {
+        let did_match = event.previous.as_ref().is_some_and(|previous| self.matches(previous));
+        match (event.kind, did_match, matches) {
             (EventKind::Deleted, true, _) => Some(FeedEvent::Deleted(event.entry)),
             (EventKind::Deleted, false, _) | (_, false, false) => None,
             (_, false, true) => Some(FeedEvent::Added(event.entry)),

@@ -34,9 +34,9 @@ async fn work(api: &Api) {
     let entries = api.store().list(&Scope::resource(ROLES)).entries;
     let roles: Vec<&Value> = entries.iter().map(|entry| &entry.value).collect();
     for entry in &entries {
-        let Some(rules) = aggregated(&entry.value, &roles) else { continue };
-        let gathered = api.amend(&entry.key, None, |role| role["rules"] = rules.clone().into()).await;
-        if let Err(status) = gathered {
+        let Some(gathered) = aggregated(&entry.value, &roles) else { continue };
+        let written = api.amend(&entry.key, None, |role| role["rules"] = gathered.clone().into()).await;
+        if let Err(status) = written {
             tracing::warn!(role = entry.key.name(), error = %status, "a role could not gather its rules");
         }
     }

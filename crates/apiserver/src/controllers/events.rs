@@ -13,7 +13,7 @@ use crate::store::{Precondition, Scope};
 /// As long as a kube-apiserver keeps them.
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
 
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 
 pub(super) async fn run(api: Arc<Api>) {
     let mut sweep = tokio::time::interval(SWEEP);

@@ -84,7 +84,7 @@ fn report(namespace: &mut Value, left: &[Arc<Entry>], now: &str) {
         finalizers.iter().map(|(what, count)| format!("{what} in {count} resource instances")).collect();
     let remain = format!("Some resources are remaining: {}", remaining.join(", "));
     let hold = format!("Some content in the namespace has finalizers remaining: {}", finalizers.join(", "));
-    let held = !finalizers.is_empty();
+    let is_held = !finalizers.is_empty();
     let conditions = [
         (
             "NamespaceDeletionDiscoveryFailure",
@@ -107,9 +107,9 @@ fn report(namespace: &mut Value, left: &[Arc<Entry>], now: &str) {
         ("NamespaceContentRemaining", true, "SomeResourcesRemain", remain.as_str()),
         (
             "NamespaceFinalizersRemaining",
-            held,
-            if held { "SomeFinalizersRemain" } else { "ContentHasNoFinalizers" },
-            if held { hold.as_str() } else { "All content-preserving finalizers finished" },
+            is_held,
+            if is_held { "SomeFinalizersRemain" } else { "ContentHasNoFinalizers" },
+            if is_held { hold.as_str() } else { "All content-preserving finalizers finished" },
         ),
     ];
     let before = namespace["status"]["conditions"].as_array().cloned().unwrap_or_default();

@@ -39,10 +39,15 @@ fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern.chars().peekable();
     let mut in_class = false;
+    // In `[:alpha:]`, which is written inside a class.
+    let mut in_named_class = false;
     while let Some(character) = rest.next() {
         match character {
             '\\' => escape(&mut rest, &mut out),
-            '[' if in_class && rest.peek() == Some(&':') => out.push('['),
+            '[' if in_class && rest.peek() == Some(&':') => {
+                in_named_class = true;
+                out.push('[');
+            }
             '[' if in_class => out.push_str("\\["),
             '[' => {
                 in_class = true;
@@ -50,7 +55,7 @@ fn translate(pattern: &str) -> String {
                 open_class(&mut rest, &mut out);
             }
             ']' if in_class => {
-                in_class = out.ends_with(':');
+                in_class = std::mem::take(&mut in_named_class);
                 out.push(']');
             }
             '&' | '~' if in_class => out.extend(['\\', character]),
@@ -121,6 +126,7 @@ mod tests {
         assert!(matches(r"^[[]$", "[") && matches(r"^[]a]+$", "]a") && matches("^[a&&b]+$", "a&b"));
         assert!(matches(r"^a{$", "a{") && matches("^a{,2}$", "a{,2}") && matches("^a{2}$", "aa"));
         assert!(matches(r"^[[:alpha:]_]+$", "ab_") && matches(r"^\Qa.b\E$", "a.b"));
+        assert!(matches("^[a,:]*[b]$", "ab") && matches("^[[:digit:]:]+[b]$", "1:b"));
         assert!(!matches(r"^[\w]+$", "é") && matches("^.{1}$", "é"));
     }
 

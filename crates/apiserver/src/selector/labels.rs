@@ -71,11 +71,10 @@ impl LabelSelector {
 impl Requirement {
     fn new(key: String, operator: Operator, values: BTreeSet<String>) -> Result<Self, String> {
         let is_number = |value: &String| value.parse::<i64>().is_ok();
-        if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
-            if let Some(bad) = values.iter().find(|value| !is_number(value)) {
-                let why = "for 'Gt', 'Lt' operators, the value must be an integer";
-                return Err(crate::field::Error::invalid("values[0]", bad.as_str(), why).to_string());
-            }
+        let compares = matches!(operator, Operator::GreaterThan | Operator::LessThan);
+        if let Some(bad) = values.iter().find(|value| compares && !is_number(value)) {
+            let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+            return Err(crate::field::Error::invalid("values[0]", bad.as_str(), why).to_string());
         }
         for (index, value) in values.iter().enumerate() {
             crate::validation::names::label_value(value).into_iter().next().map_or(Ok(()), |why| {

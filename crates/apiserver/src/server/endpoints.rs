@@ -51,8 +51,8 @@ fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
         ["apis"] => groups(exchange, false),
         // Kubernetes says of this one that it is text.
         ["openapi", "v3"] => Ok(reply::text(200, &openapi::index(&registry).to_string())),
-        ["openapi", "v3", "api", version] => open_api(exchange, "", version),
-        ["openapi", "v3", "apis", group, version] => open_api(exchange, group, version),
+        ["openapi", "v3", "api", version] => Ok(open_api(exchange, "", version)),
+        ["openapi", "v3", "apis", group, version] => Ok(open_api(exchange, group, version)),
         [""] => Ok(reply::object(200, &json!({"paths": paths(exchange)}), exchange.plain_style())),
         _ => Ok(reply::text(404, "404 page not found\n")),
     }
@@ -77,14 +77,15 @@ fn groups(exchange: &Exchange<'_>, core: bool) -> Result<Response<Body>, Status>
         headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         return Ok(response);
     }
-    let document = match core {
-        true => discovery::core_versions(&exchange.server.address()),
-        false => discovery::groups(&registry),
+    let document = if core {
+        discovery::core_versions(&exchange.server.address())
+    } else {
+        discovery::groups(&registry)
     };
     Ok(reply::object(200, &document, style))
 }
 
-fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Result<Response<Body>, Status> {
+fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Response<Body> {
     let registry = exchange.server.api.registry();
     let hash = format!("\"{}\"", openapi::hash(&registry, group, version));
     let known = exchange.header(header::IF_NONE_MATCH).is_some_and(|known| known == hash);
@@ -92,14 +93,14 @@ fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Result<Respo
         reply::bytes_reply(304, Vec::new(), "application/json")
     } else {
         let Some(document) = openapi::document(&registry, group, version) else {
-            return Ok(reply::nothing(404));
+            return reply::nothing(404);
         };
         reply::object(200, &document, exchange.plain_style())
     };
     if let Ok(hash) = HeaderValue::from_str(&hash) {
         response.headers_mut().insert(header::ETAG, hash);
     }
-    Ok(response)
+    response
 }
 
 /// The version of Kubernetes whose API this is; which program serves it is in the build.

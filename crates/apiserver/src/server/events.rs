@@ -32,7 +32,7 @@ pub(super) struct Channel {
 }
 
 /// A watch that ends by itself when the client sets no time, so that connections do not live for ever.
-pub(super) const LONGEST: Duration = Duration::from_secs(60 * 60);
+pub(super) const LONGEST: Duration = Duration::from_hours(1);
 
 pub(super) fn respond(feed: Feed, channel: Channel) -> Response<Body> {
     let state = State { feed, channel, sent_headers: false, ended: false };

@@ -18,7 +18,7 @@ const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 const SERVICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 96, 0, 1));
 
 /// How often to look whether something is due.
-const LOOK: Duration = Duration::from_secs(60 * 60);
+const LOOK: Duration = Duration::from_hours(1);
 
 pub(super) struct Identity {
     folder: PathBuf,
