@@ -10,7 +10,6 @@ mod image;
 mod kinds;
 mod omission;
 mod pod;
-pub mod quantity;
 mod resources;
 mod rule;
 mod service;
@@ -23,7 +22,7 @@ use crate::identity::GroupKind;
 use rule::Rule;
 use spelling::Spelling;
 
-pub(crate) use resources::pod_requests;
+pub(crate) use resources::{needed_by_containers, pod_requests};
 pub(crate) use service::is_externally_accessible;
 
 /// Fills in what a kind has when nobody says otherwise.

@@ -18,6 +18,7 @@ pub mod openapi;
 pub mod options;
 pub mod patch;
 pub mod path;
+mod quantity;
 pub mod registry;
 pub mod resource;
 mod rules;

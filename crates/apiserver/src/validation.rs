@@ -24,7 +24,6 @@ pub mod options;
 mod paths;
 mod persistent_volume;
 mod pod;
-pub(crate) mod quantity;
 mod requests;
 mod runtime_class;
 mod secret;

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::{Target, forbidden};
-use crate::defaults::{pod_requests, quantity::Quantity};
+use crate::defaults::pod_requests;
 use crate::field::Quoted;
 use crate::identity::GroupKind;
+use crate::quantity::Quantity;
 use crate::status::{Cause, Status};
 use crate::strategy::{Cluster, fields};
 

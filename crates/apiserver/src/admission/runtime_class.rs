@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Target, forbidden, toleration};
-use crate::defaults::quantity::Quantity;
 use crate::field::Quoted;
 use crate::identity::GroupKind;
+use crate::quantity::Quantity;
 use crate::status::Status;
 use crate::strategy::{Cluster, fields};
 

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{Target, forbidden};
-use crate::defaults::quantity::Quantity;
 use crate::identity::GroupKind;
+use crate::quantity::Quantity;
 use crate::status::Status;
 use crate::strategy::{Cluster, fields};
 

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::quantity::Quantity;
 use super::rule;
+use crate::quantity::Quantity;
 
 /// Where, which field, and what is in it. Places are written as in [`rule::Rule`].
 pub(super) type Spelling = (&'static str, &'static str, Form);

@@ -107,7 +107,7 @@ fn source(volume: &At, pod: &str, allowances: &Allowances) {
 
 fn empty_directory(source: &At) {
     let limit = source.field("sizeLimit");
-    if limit.quantity().is_some_and(super::super::quantity::Quantity::is_negative) {
+    if limit.quantity().is_some_and(|limit| limit.is_negative()) {
         limit.forbidden("SizeLimit field must be a valid resource quantity");
     }
 }
