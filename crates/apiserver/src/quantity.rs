@@ -38,7 +38,7 @@ pub(crate) struct Quantity {
 const NANO: i128 = 1_000_000_000;
 const MILLI: i128 = 1_000_000;
 /// More than any amount of anything, and little enough to add two of them.
-const MOST: i128 = i128::MAX / 4;
+const MOST: i128 = 10_i128.pow(37);
 
 /// The text that Kubernetes stores for a quantity, however large it is.
 pub(crate) fn canonical(text: &str) -> Result<String, Error> {
@@ -95,12 +95,9 @@ impl Quantity {
         rounded_up(self.nano, MILLI)
     }
 
-    #[must_use]
-    pub(crate) fn rounded_to_milli(self) -> Self {
-        if self.nano % MILLI == 0 {
-            return self;
-        }
-        Self { nano: self.milli() * MILLI, kept: None, ..self }
+    /// Rounded up to thousandths, if it is finer.
+    pub(crate) fn rounded_to_milli(self) -> Option<Self> {
+        (self.nano % MILLI != 0).then(|| Self { nano: self.milli() * MILLI, kept: None, ..self })
     }
 
     /// The sum, written like the first that is not zero.

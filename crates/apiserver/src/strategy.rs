@@ -59,14 +59,10 @@ pub fn prepare_create(
             fields::set(object, "/status", status);
         }
         ("", "Node") => forget_config(object),
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-            fields::set(object, "/status", json!({}));
-            note_stored_version(object);
-        }
         _ => prepare_either(kind, object),
     }
     // What was reset has its defaults like everything else.
-    defaults::apply(kind, object);
+    defaults::apply_again(kind, object);
     Ok(())
 }
 
@@ -91,11 +87,10 @@ pub fn prepare_update(
         ("", "PersistentVolumeClaim", None) => claim::settle_sources(new, Some(old)),
         ("", "PersistentVolume", Some("status")) => claim::note_phase(new, old, &second(now)),
         ("", "Node", _) => forget_config(new),
-        ("apiextensions.k8s.io", "CustomResourceDefinition", None) => note_stored_version(new),
         (_, _, None) => prepare_either(kind, new),
         _ => {}
     }
-    defaults::apply(kind, new);
+    defaults::apply_again(kind, new);
     Ok(())
 }
 
@@ -146,16 +141,6 @@ fn forget_config(node: &mut Value) {
 fn name_secrets_only(account: &mut Value) {
     for secret in fields::list_mut(account, "/secrets").iter_mut().filter_map(Value::as_object_mut) {
         secret.retain(|field, _| field == "name");
-    }
-}
-
-/// Versions in which objects were ever stored are not forgotten.
-fn note_stored_version(definition: &mut Value) {
-    let mut versions = fields::list(definition, "/spec/versions").iter();
-    let Some(stored) = versions.find(|version| version["storage"] == true) else { return };
-    let stored = stored["name"].clone();
-    if !fields::list(definition, "/status/storedVersions").contains(&stored) {
-        fields::push(definition, "/status/storedVersions", stored);
     }
 }
 

@@ -165,7 +165,7 @@ fn service(name: &str, spec: Value) -> Value {
 
 fn made(world: &World, mut service: Value) -> Result<Value, Status> {
     let kind = GroupKind::new("", "Service");
-    defaults::apply(&kind, &mut service);
+    defaults::apply_again(&kind, &mut service);
     prepare_create(&kind, &mut service, world, noon())?;
     Ok(service)
 }
@@ -245,7 +245,7 @@ fn resized(new: Value, old: &Value) -> Value {
 fn a_resize_changes_sizes_and_nothing_else() {
     let mut old = json!({"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": {"containers": [
         {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "1"}}}]}});
-    defaults::apply(&pod_kind(), &mut old);
+    defaults::apply_again(&pod_kind(), &mut old);
     let mut new = old.clone();
     fields::set(&mut new, "/metadata/labels/a", "c");
     fields::set(&mut new, "/spec/hostname", "h");
@@ -294,20 +294,6 @@ fn a_volume_remembers_when_its_phase_changed() {
         prepare_update(&kind, Some("status"), &mut new, &old, &World::default(), noon()).unwrap();
         assert_eq!(new["status"]["lastPhaseTransitionTime"], expected, "{phase} {said:?}");
     }
-}
-
-#[test]
-fn a_definition_remembers_the_versions_it_was_stored_in() {
-    let kind = GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition");
-    let definition =
-        |stored: &str| json!({"metadata": {}, "spec": {"versions": [{"name": stored, "storage": true}]}});
-    let mut old = definition("v1");
-    prepare_create(&kind, &mut old, &World::default(), noon()).unwrap();
-    assert_eq!(old["status"], json!({"storedVersions": ["v1"]}));
-    let mut new = definition("v2");
-    prepare_update(&kind, None, &mut new, &old, &World::default(), noon()).unwrap();
-    assert_eq!(new["status"], json!({"storedVersions": ["v1", "v2"]}));
-    assert!(generation_follows(&kind, None, &new, &old));
 }
 
 #[test]
