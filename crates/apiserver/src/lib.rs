@@ -12,6 +12,7 @@ pub mod deletion;
 pub mod discovery;
 pub mod field;
 pub mod identity;
+mod names;
 pub mod negotiation;
 pub mod object;
 pub mod openapi;

@@ -7,7 +7,6 @@ mod allocation;
 mod binding;
 mod claim;
 mod cluster;
-mod deletion;
 mod disabled;
 mod event;
 mod facts;
@@ -23,12 +22,12 @@ use serde_json::{Value, json};
 
 use crate::defaults;
 use crate::identity::GroupKind;
+use crate::object::time;
 use crate::status::Status;
 
 pub use allocation::AddressRange;
 pub use binding::bind;
 pub use cluster::Cluster;
-pub use deletion::{Deletion, begin_deletion};
 pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
 pub use facts::{Facts, Generation, facts};
 pub use writes::{Resets, resets};
@@ -55,7 +54,7 @@ pub fn prepare_create(
             claim::settle_sources(object, None);
         }
         ("", "PersistentVolume") => {
-            let status = json!({"phase": "Pending", "lastPhaseTransitionTime": second(now)});
+            let status = json!({"phase": "Pending", "lastPhaseTransitionTime": time(now)});
             fields::set(object, "/status", status);
         }
         ("", "Node") => forget_config(object),
@@ -85,7 +84,7 @@ pub fn prepare_update(
         ("", "Pod", subresource) => pod::prepare_update(subresource, new, old),
         ("", "Service", None) => service::forget_unused(new, old),
         ("", "PersistentVolumeClaim", None) => claim::settle_sources(new, Some(old)),
-        ("", "PersistentVolume", Some("status")) => claim::note_phase(new, old, &second(now)),
+        ("", "PersistentVolume", Some("status")) => claim::note_phase(new, old, &time(now)),
         ("", "Node", _) => forget_config(new),
         (_, _, None) => prepare_either(kind, new),
         _ => {}
@@ -142,11 +141,6 @@ fn name_secrets_only(account: &mut Value) {
     for secret in fields::list_mut(account, "/secrets").iter_mut().filter_map(Value::as_object_mut) {
         secret.retain(|field, _| field == "name");
     }
-}
-
-/// The time as the API writes it.
-fn second(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ mod event;
 mod labels;
 mod lease;
 pub mod metadata;
-pub(crate) mod names;
 mod namespace;
 mod network_policy;
 mod node;

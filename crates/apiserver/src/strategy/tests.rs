@@ -1,4 +1,4 @@
-//! What cannot be seen in one recorded write: the other ways of writing, deletion, and what is given out.
+//! What cannot be seen in one recorded write: the other ways of writing, and what is given out.
 
 use serde_json::json;
 
@@ -9,90 +9,8 @@ fn pod_kind() -> GroupKind {
     GroupKind::new("", "Pod")
 }
 
-fn time(text: &str) -> Timestamp {
-    text.parse().unwrap()
-}
-
 fn noon() -> Timestamp {
-    time("2026-11-15T12:00:00Z")
-}
-
-fn running() -> Value {
-    json!({"metadata": {"name": "a", "generation": 1}, "status": {"phase": "Running"},
-           "spec": {"nodeName": "n", "terminationGracePeriodSeconds": 30}})
-}
-
-#[test]
-fn a_running_pod_has_its_time_to_end() {
-    let mut pod = running();
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, None, noon()), Deletion::Graceful);
-    let marked = json!({"name": "a", "generation": 2, "deletionGracePeriodSeconds": 30,
-                        "deletionTimestamp": "2026-11-15T12:00:30Z"});
-    assert_eq!(pod["metadata"], marked);
-}
-
-#[test]
-fn a_pod_that_does_not_run_goes_at_once() {
-    let mut unscheduled = running();
-    fields::remove(&mut unscheduled, "/spec/nodeName");
-    assert_eq!(begin_deletion(&pod_kind(), &mut unscheduled, Some(60), noon()), Deletion::Immediate);
-    assert_eq!(unscheduled["metadata"]["deletionGracePeriodSeconds"], 0);
-    let mut ended = running();
-    fields::set(&mut ended, "/status/phase", "Succeeded");
-    assert_eq!(begin_deletion(&pod_kind(), &mut ended, None, noon()), Deletion::Immediate);
-}
-
-#[test]
-fn a_second_request_can_only_hurry() {
-    let mut pod = running();
-    begin_deletion(&pod_kind(), &mut pod, None, noon());
-    let later = time("2026-11-15T12:00:05Z");
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(40), later), Deletion::Pending);
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, None, later), Deletion::Pending);
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(10), later), Deletion::Graceful);
-    assert_eq!(pod["metadata"]["deletionTimestamp"], "2026-11-15T12:00:10Z");
-    assert_eq!(pod["metadata"]["generation"], 2);
-}
-
-#[test]
-fn time_that_is_over_leaves_the_node_a_second() {
-    let mut pod = running();
-    begin_deletion(&pod_kind(), &mut pod, None, noon());
-    let later = time("2026-11-15T12:00:20Z");
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(10), later), Deletion::Graceful);
-    assert_eq!(pod["metadata"]["deletionTimestamp"], "2026-11-15T12:00:20Z");
-    assert_eq!(pod["metadata"]["deletionGracePeriodSeconds"], 1);
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(0), later), Deletion::Immediate);
-}
-
-#[test]
-fn negative_and_endless_graces_are_numbers_too() {
-    let mut pod = running();
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(-7), noon()), Deletion::Graceful);
-    assert_eq!(pod["metadata"]["deletionGracePeriodSeconds"], 1);
-    assert_eq!(begin_deletion(&pod_kind(), &mut running(), Some(i64::MAX), noon()), Deletion::Graceful);
-}
-
-#[test]
-fn a_namespace_stays_until_its_content_is_gone() {
-    let kind = GroupKind::new("", "Namespace");
-    let mut namespace = json!({"metadata": {"name": "a"}, "spec": {"finalizers": ["kubernetes"]}});
-    assert_eq!(begin_deletion(&kind, &mut namespace, None, noon()), Deletion::Graceful);
-    let marked = json!({"metadata": {"name": "a", "deletionTimestamp": "2026-11-15T12:00:00Z"},
-                        "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}});
-    assert_eq!(namespace, marked);
-    assert_eq!(begin_deletion(&kind, &mut namespace, Some(0), noon()), Deletion::Pending);
-    assert_eq!(namespace, marked);
-    fields::remove(&mut namespace, "/spec/finalizers");
-    assert_eq!(begin_deletion(&kind, &mut namespace, None, noon()), Deletion::Immediate);
-}
-
-#[test]
-fn other_kinds_do_not_wait() {
-    let mut claim = json!({"metadata": {"name": "a"}});
-    let kind = GroupKind::new("", "PersistentVolumeClaim");
-    assert_eq!(begin_deletion(&kind, &mut claim, Some(30), noon()), Deletion::Immediate);
-    assert_eq!(claim, json!({"metadata": {"name": "a"}}));
+    "2026-11-15T12:00:00Z".parse().unwrap()
 }
 
 fn binding(target: Value) -> Value {

@@ -6,7 +6,8 @@ use super::at::{At, Report, examine};
 use super::labels::{self, Values};
 use super::metadata::{self, NameRule};
 use super::pod::resources;
-use super::{declared, difference, names};
+use super::{declared, difference};
+use crate::names;
 use crate::quantity::Quantity;
 
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";

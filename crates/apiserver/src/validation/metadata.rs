@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::at::{At, Report, examine};
-use super::{declared, labels, names};
+use super::{declared, labels};
 use crate::field::Error;
 use crate::identity;
+use crate::names;
 
 /// The form that the names of a kind's objects have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

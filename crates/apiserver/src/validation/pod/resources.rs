@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::at::At;
-use super::super::names;
 use super::allowances::Allowances;
 use super::claims;
+use crate::names;
 use crate::quantity::Quantity;
 
 pub(super) const HUGE_PAGES: &str = "hugepages-";

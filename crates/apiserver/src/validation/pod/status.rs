@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::super::address::Before;
 use super::super::at::At;
-use super::super::{address, declared, metadata, names};
+use super::super::{address, declared, metadata};
 use super::allowances::Allowances;
 use super::{annotations, transitions};
+use crate::names;
 use crate::quantity::Quantity;
 
 const LISTS: [&str; 3] = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::super::at::At;
 use super::super::volume_sources::{self as sources, Source};
-use super::super::{claim, names, paths};
+use super::super::{claim, paths};
 use super::allowances::Allowances;
 use super::{containers, environment, projections};
+use crate::names;
 
 /// In the order in which Kubernetes looks for them.
 const SOURCES: [Source; 30] = [
