@@ -19,6 +19,7 @@ pub mod openapi;
 pub mod options;
 pub mod patch;
 pub mod path;
+mod pointer;
 mod quantity;
 pub mod registry;
 pub mod resource;

@@ -179,9 +179,10 @@ fn resource_paths(resource: &Resource) -> Vec<(String, Value)> {
         "" => format!("/api/{}", resource.version),
         group => format!("/apis/{group}/{}", resource.version),
     };
-    let (place, scope): (String, &[&str]) = match resource.is_namespaced {
-        true => (format!("{root}/namespaces/{{namespace}}/{}", resource.plural), &["namespace"]),
-        false => (format!("{root}/{}", resource.plural), &[]),
+    let (place, scope): (String, &[&str]) = if resource.is_namespaced {
+        (format!("{root}/namespaces/{{namespace}}/{}", resource.plural), &["namespace"])
+    } else {
+        (format!("{root}/{}", resource.plural), &[])
     };
     let named: Vec<&str> = ["name"].iter().chain(scope).copied().collect();
     let mut paths = Vec::new();

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::decode::{self, Expected};
 use crate::defaults;
+use crate::registry::Registry;
+use crate::strategy;
 use crate::strategy::world::{World, kind_of};
-use crate::strategy::{self, facts};
 
 /// What was sent in place of nothing, and what came of it.
 #[derive(Deserialize)]
@@ -38,6 +39,7 @@ fn home() -> String {
     "asb-defaults".to_owned()
 }
 
+static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
 static WORLD: LazyLock<World> = LazyLock::new(|| World::parse(include_str!("cases/world.yaml")));
 
 fn world() -> World {
@@ -51,14 +53,14 @@ fn now() -> Timestamp {
 /// The resource and namespace of a write, and the kind as the rest of the code names it.
 fn addressed(object: &Value, namespace: &str) -> (GroupKind, GroupResource, String) {
     let kind = kind_of(object);
-    let facts = facts(&kind).unwrap();
-    let namespace = if facts.namespaced { namespace.to_owned() } else { String::new() };
-    (kind, GroupResource::new(facts.group, facts.resource), namespace)
+    let resource = REGISTRY.find_kind(pointer::text(object, "/apiVersion"), &kind.kind).unwrap();
+    let namespace = if resource.is_namespaced { namespace.to_owned() } else { String::new() };
+    (kind, resource.group_resource(), namespace)
 }
 
 /// As it comes out of the body of a request.
 fn decoded(object: &Value) -> Value {
-    let (version, kind) = (fields::text(object, "/apiVersion"), fields::text(object, "/kind"));
+    let (version, kind) = (pointer::text(object, "/apiVersion"), pointer::text(object, "/kind"));
     decode::value(object.clone(), Expected { api_version: version, kind }).unwrap().object
 }
 
@@ -90,23 +92,23 @@ fn update(change: &Change) -> Result<Value, Status> {
 
 /// Replaces addresses and node ports that the server chose, since it does so at random.
 fn without_chosen(mut object: Value, asked: &Value) -> Value {
-    if fields::text(asked, "/spec/clusterIP").is_empty() && object["spec"]["clusterIP"].is_string() {
+    if pointer::text(asked, "/spec/clusterIP").is_empty() && object["spec"]["clusterIP"].is_string() {
         object["spec"]["clusterIP"] = "chosen".into();
         object["spec"]["clusterIPs"] = json!(["chosen"]);
     }
     let asked = asked.to_string();
     let was_chosen = |port: &Value| port.is_number() && !asked.contains(&port.to_string());
-    for port in fields::list_mut(&mut object, "/spec/ports") {
+    for port in pointer::list_mut(&mut object, "/spec/ports") {
         if was_chosen(&port["nodePort"].clone()) {
             port["nodePort"] = "chosen".into();
         } else if port["nodePort"].is_null() {
-            fields::remove(port, "/nodePort");
+            pointer::remove(port, "/nodePort");
         }
     }
-    if fields::said(&object, "/spec/healthCheckNodePort").is_some_and(was_chosen) {
-        fields::set(&mut object, "/spec/healthCheckNodePort", "chosen");
+    if pointer::said(&object, "/spec/healthCheckNodePort").is_some_and(was_chosen) {
+        pointer::set(&mut object, "/spec/healthCheckNodePort", "chosen");
     }
-    fields::remove(&mut object, "/metadata/generation");
+    pointer::remove(&mut object, "/metadata/generation");
     object
 }
 
@@ -296,7 +298,7 @@ fn a_binding_brings_the_zone_of_its_node() {
 fn hostile_objects_are_refused_or_left_alone() {
     let shapes = [json!("x"), json!([{}]), json!(7), json!({"a": 1})];
     for (kind, shape) in
-        strategy::all_kinds().flat_map(|kind| shapes.iter().map(move |shape| (kind.clone(), shape)))
+        REGISTRY.stored().flat_map(|it| shapes.iter().map(move |shape| (it.group_kind(), shape)))
     {
         let object = json!({"apiVersion": crate::identity::api_version(&kind.group, "v1"), "kind": kind.kind,
                             "metadata": {"labels": shape, "annotations": shape, "finalizers": shape},

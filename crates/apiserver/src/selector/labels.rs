@@ -82,11 +82,11 @@ impl LabelSelector {
 impl Requirement {
     fn new(key: String, operator: Operator, values: BTreeSet<String>) -> Result<Self, String> {
         let is_number = |value: &String| value.parse::<i64>().is_ok();
-        if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
-            if let Some(bad) = values.iter().find(|value| !is_number(value)) {
-                let why = "for 'Gt', 'Lt' operators, the value must be an integer";
-                return Err(crate::field::Error::invalid("values[0]", bad.as_str(), why).to_string());
-            }
+        if matches!(operator, Operator::GreaterThan | Operator::LessThan)
+            && let Some(bad) = values.iter().find(|value| !is_number(value))
+        {
+            let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+            return Err(crate::field::Error::invalid("values[0]", bad.as_str(), why).to_string());
         }
         for (index, value) in values.iter().enumerate() {
             names::label_value(value).into_iter().next().map_or(Ok(()), |why| {

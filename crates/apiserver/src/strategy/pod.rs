@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::fields::{copy, list, list_mut, push, set, text};
 use super::{affinity, disabled, quality, time};
+use crate::pointer::{copy, list, list_mut, push, set, text};
 
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 

@@ -42,16 +42,16 @@ fn bindings_that_cannot_be_are_refused_in_the_words_of_the_real_server() {
     };
     let node = binding(json!({"kind": "Node", "name": "n"}));
     let mut taken = pending();
-    fields::set(&mut taken, "/spec/nodeName", "m");
+    pointer::set(&mut taken, "/spec/nodeName", "m");
     let conflict = "Operation cannot be fulfilled on pods/binding \"a\": ";
     let message = format!("{conflict}pod a is already assigned to node \"m\"");
     assert_eq!(refused(&taken, &node), (409, message));
     let mut leaving = pending();
-    fields::set(&mut leaving, "/metadata/deletionTimestamp", "2026-11-15T12:00:00Z");
+    pointer::set(&mut leaving, "/metadata/deletionTimestamp", "2026-11-15T12:00:00Z");
     let message = format!("{conflict}pod a is being deleted, cannot be assigned to a host");
     assert_eq!(refused(&leaving, &node), (409, message));
     let mut gated = pending();
-    fields::push(&mut gated, "/spec/schedulingGates", json!({"name": "g"}));
+    pointer::push(&mut gated, "/spec/schedulingGates", json!({"name": "g"}));
     assert_eq!(refused(&gated, &node), (409, format!("{conflict}pod a has non-empty .spec.schedulingGates")));
     let message =
         "target.kind: Unsupported value: \"Foo\": supported values: \"Node\", \"<empty>\"".to_owned();
@@ -165,8 +165,8 @@ fn a_resize_changes_sizes_and_nothing_else() {
         {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "1"}}}]}});
     defaults::apply_again(&pod_kind(), &mut old);
     let mut new = old.clone();
-    fields::set(&mut new, "/metadata/labels/a", "c");
-    fields::set(&mut new, "/spec/hostname", "h");
+    pointer::set(&mut new, "/metadata/labels/a", "c");
+    pointer::set(&mut new, "/spec/hostname", "h");
     new["spec"]["containers"][0]["image"] = "i:2".into();
     new["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2".into();
     let mut expected = old.clone();
@@ -195,7 +195,7 @@ fn a_volume_remembers_when_its_phase_changed() {
     let volume = |phase: &str, time: Option<&str>| {
         let mut volume = json!({"metadata": {"name": "a"}, "spec": {}, "status": {"phase": phase}});
         if let Some(time) = time {
-            fields::set(&mut volume, "/status/lastPhaseTransitionTime", time);
+            pointer::set(&mut volume, "/status/lastPhaseTransitionTime", time);
         }
         volume
     };
