@@ -20,8 +20,9 @@ mod topology;
 use serde_json::Value;
 
 use crate::identity::{GroupKind, GroupResource};
+use crate::pointer;
 use crate::status::Status;
-use crate::strategy::{Cluster, fields};
+use crate::strategy::Cluster;
 
 /// What a request writes to.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +117,7 @@ fn is(target: Target<'_>, core_kind: &str) -> bool {
 /// A refusal that names the object as well as it can: it may not have got its name yet.
 fn forbidden(target: Target<'_>, object: &Value, why: &str) -> Status {
     let names =
-        [fields::text(object, "/metadata/name"), fields::text(object, "/metadata/generateName"), "Unknown"];
+        [pointer::text(object, "/metadata/name"), pointer::text(object, "/metadata/generateName"), "Unknown"];
     let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
     Status::forbidden(target.resource, name, why)
 }

@@ -23,7 +23,6 @@ mod reset;
 mod scale;
 mod text;
 mod typing;
-mod validation;
 mod values;
 
 use std::collections::BTreeMap;
@@ -45,9 +44,9 @@ pub use self::encoding::Malformed;
 pub use self::field_set::{FieldSet, Path};
 pub use self::managed::{Manager, Operation};
 pub use self::name::manager_name;
+pub(crate) use self::name::{LONGEST_MANAGER, is_printable};
 pub use self::reset::{reset_by_built_in, reset_by_custom_resource};
 pub use self::scale::{ReplicaPaths, from_scale, to_scale};
-pub use self::validation::{validate_entries, validate_manager, validate_patch_options};
 
 /// What is known about the kind of an object that is written.
 pub struct Context<'a> {

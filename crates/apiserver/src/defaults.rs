@@ -1,39 +1,45 @@
-//! The values that Kubernetes' own kinds get where the writer left them out, and the one form that it keeps of what can
-//! be written in several: quantities, times, and empty fields. Total and idempotent: what has the wrong type is left for validation to refuse.
+//! The values that Kubernetes' own kinds get where the writer left them out. Total and idempotent: what has the wrong
+//! type is left for validation to refuse. Empty values, and the one form of times and quantities, are
+//! [`crate::decode`]'s.
 //!
-//! This comes first: an object is decoded, defaulted, changed by [`crate::admission`], prepared by
+//! An object is decoded, defaulted, changed by [`crate::admission`], prepared by
 //! [`crate::strategy`], validated, checked by admission and stored. What is stored is defaulted already.
 //! CustomResourceDefinitions and what they define are somebody else's.
 
 mod container;
 mod image;
 mod kinds;
-mod omission;
 mod pod;
-pub mod quantity;
 mod resources;
+mod rounding;
 mod rule;
 mod service;
-mod spelling;
 mod volume;
 
 use serde_json::Value;
 
-use crate::identity::GroupKind;
+use crate::decode::typed;
+use crate::identity::{GroupKind, api_version};
+use rounding::Amounts;
 use rule::Rule;
-use spelling::Spelling;
 
-pub(crate) use resources::pod_requests;
+pub(crate) use resources::{needed_by_containers, pod_requests};
 pub(crate) use service::is_externally_accessible;
 
-/// Fills in what a kind has when nobody says otherwise.
+/// Fills in what a kind has when nobody says otherwise. The object has the form that decoding gives it.
 pub fn apply(kind: &GroupKind, object: &mut Value) {
-    omission::apply(kind, object);
     let Some(defaults) = kinds::find(kind) else { return };
-    spelling::apply(object, defaults.spellings);
+    rounding::apply(object, defaults.amounts);
     (defaults.before)(object);
     rule::apply(object, "", defaults.rules);
     (defaults.after)(object);
+}
+
+/// The same for an object that was changed after it was decoded: what is empty or missing now is as if it was sent so.
+pub fn apply_again(kind: &GroupKind, object: &mut Value) {
+    // What decoding would refuse is left for validation to refuse.
+    let _ = typed::normalise(object, &api_version(&kind.group, "v1"), &kind.kind);
+    apply(kind, object);
 }
 
 /// Everything that there is to know about the defaults of one kind.
@@ -41,7 +47,8 @@ struct Defaults {
     group: &'static str,
     kind: &'static str,
     rules: &'static [Rule],
-    spellings: &'static [Spelling],
+    /// Resources, which are counted less finely than they can be written.
+    amounts: &'static [Amounts],
     /// What depends on other fields as the writer left them.
     before: fn(&mut Value),
     /// What depends on other fields with their defaults.

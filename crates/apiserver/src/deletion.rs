@@ -241,4 +241,52 @@ mod tests {
         let none = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
         assert!(matches!(decide(&marked, &none, Grace::Usually(30), noon()), Deletion::MarkedThenGone(_)));
     }
+
+    fn asking(seconds: i64) -> DeleteOptions {
+        DeleteOptions { grace_period_seconds: Some(seconds), ..DeleteOptions::default() }
+    }
+
+    fn marked(object: &Value, options: &DeleteOptions, now: &str) -> Value {
+        match decide(object, options, Grace::Usually(30), now.parse().unwrap()) {
+            Deletion::Marked(marked) => marked,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_does_not_run_goes_at_once_however_long_it_is_given() {
+        let object = json!({"metadata": {"name": "a"}});
+        let decision = decide(&object, &asking(60), Grace::Needless, noon());
+        let expected = json!({"name": "a", "deletionTimestamp": NOON, "deletionGracePeriodSeconds": 0});
+        assert_eq!(decision, Deletion::MarkedThenGone(json!({"metadata": expected})));
+    }
+
+    #[test]
+    fn time_that_is_over_leaves_a_second() {
+        let object = json!({"metadata": {"name": "a", "generation": 1}});
+        let first = marked(&object, &DeleteOptions::default(), NOON);
+        let shorter = marked(&first, &asking(10), "2026-01-01T12:00:05Z");
+        assert_eq!(shorter["metadata"]["deletionTimestamp"], "2026-01-01T12:00:10Z");
+        assert_eq!(shorter["metadata"]["generation"], 2);
+        let late = marked(&first, &asking(10), "2026-01-01T12:00:20Z");
+        assert_eq!(late["metadata"]["deletionTimestamp"], "2026-01-01T12:00:20Z");
+        assert_eq!(late["metadata"]["deletionGracePeriodSeconds"], 1);
+    }
+
+    #[test]
+    fn negative_and_endless_graces_are_numbers_too() {
+        let object = json!({"metadata": {"name": "a"}});
+        assert_eq!(marked(&object, &asking(-7), NOON)["metadata"]["deletionGracePeriodSeconds"], 1);
+        marked(&object, &asking(i64::MAX), NOON);
+    }
+
+    #[test]
+    fn a_namespace_stays_until_its_content_is_gone() {
+        let held = json!({"metadata": {"name": "a"}, "spec": {"finalizers": ["kubernetes"]}});
+        let expected = json!({"metadata": {"name": "a", "deletionTimestamp": NOON},
+                              "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}});
+        assert_eq!(of_namespace(&held, Deletion::Now, noon()), Deletion::Marked(expected));
+        let empty = json!({"metadata": {"name": "a", "deletionTimestamp": NOON}, "spec": {}});
+        assert_eq!(of_namespace(&empty, Deletion::Now, noon()), Deletion::Now);
+    }
 }

@@ -139,6 +139,10 @@ pub(crate) fn prepare_update(
             definition::prepare_for_update(new, old);
             new.get("spec") != old.get("spec")
         }
+        Origin::BuiltIn(_) if is_definition(resource) => {
+            definition::prepare_status_for_update(new, old);
+            false
+        }
         Origin::BuiltIn(_) => {
             strategy::prepare_update(&resource.group_kind(), subresource, new, old, cluster, now)?;
             strategy::generation_follows(&resource.group_kind(), subresource, new, old)

@@ -5,4 +5,3 @@ pub mod authentication;
 pub mod authorization;
 pub mod certificates;
 mod json;
-mod names;

@@ -7,12 +7,10 @@ mod allocation;
 mod binding;
 mod claim;
 mod cluster;
-mod deletion;
 mod disabled;
 mod event;
 mod facts;
 mod families;
-pub(crate) mod fields;
 mod pod;
 mod quality;
 mod service;
@@ -23,18 +21,16 @@ use serde_json::{Value, json};
 
 use crate::defaults;
 use crate::identity::GroupKind;
+use crate::object::time;
+use crate::pointer;
 use crate::status::Status;
+use facts::{Generation, facts};
 
 pub use allocation::AddressRange;
 pub use binding::bind;
 pub use cluster::Cluster;
-pub use deletion::{Deletion, begin_deletion};
 pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
-pub use facts::{Facts, Generation, facts};
 pub use writes::{Resets, resets};
-
-#[cfg(test)]
-pub(crate) use facts::all_kinds;
 
 /// Prepares a new object for validation. Its name is final.
 ///
@@ -51,22 +47,18 @@ pub fn prepare_create(
         ("", "Service") => service::prepare_create(object, cluster)?,
         ("", "Namespace") => activate(object),
         ("", "PersistentVolumeClaim") => {
-            fields::set(object, "/status", json!({}));
+            pointer::set(object, "/status", json!({}));
             claim::settle_sources(object, None);
         }
         ("", "PersistentVolume") => {
-            let status = json!({"phase": "Pending", "lastPhaseTransitionTime": second(now)});
-            fields::set(object, "/status", status);
+            let status = json!({"phase": "Pending", "lastPhaseTransitionTime": time(now)});
+            pointer::set(object, "/status", status);
         }
         ("", "Node") => forget_config(object),
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-            fields::set(object, "/status", json!({}));
-            note_stored_version(object);
-        }
         _ => prepare_either(kind, object),
     }
     // What was reset has its defaults like everything else.
-    defaults::apply(kind, object);
+    defaults::apply_again(kind, object);
     Ok(())
 }
 
@@ -89,34 +81,33 @@ pub fn prepare_update(
         ("", "Pod", subresource) => pod::prepare_update(subresource, new, old),
         ("", "Service", None) => service::forget_unused(new, old),
         ("", "PersistentVolumeClaim", None) => claim::settle_sources(new, Some(old)),
-        ("", "PersistentVolume", Some("status")) => claim::note_phase(new, old, &second(now)),
+        ("", "PersistentVolume", Some("status")) => claim::note_phase(new, old, &time(now)),
         ("", "Node", _) => forget_config(new),
-        ("apiextensions.k8s.io", "CustomResourceDefinition", _) => note_stored_version(new),
         (_, _, None) => prepare_either(kind, new),
         _ => {}
     }
-    defaults::apply(kind, new);
+    defaults::apply_again(kind, new);
     Ok(())
 }
 
 /// Whether a write counts as a new generation of what is wanted. Kinds that count none answer no.
 pub fn generation_follows(kind: &GroupKind, subresource: Option<&str>, new: &Value, old: &Value) -> bool {
-    facts(kind).is_some_and(|facts| facts.generation.follows(subresource, new, old))
+    facts(kind).generation.follows(subresource, new, old)
 }
 
 /// Whether an object of this kind has a generation at all; a new one is of the first.
 pub fn has_generation(kind: &GroupKind) -> bool {
-    facts(kind).is_some_and(|facts| facts.generation != Generation::Never)
+    facts(kind).generation != Generation::Never
 }
 
-/// Whether a PUT to a name that nobody has makes an object.
+/// Whether a PUT to a name that nobody has makes an object. Asked of Kubernetes' own kinds only, as the next.
 pub fn allows_create_on_update(kind: &GroupKind) -> bool {
-    facts(kind).is_some_and(|facts| facts.creates_on_update)
+    facts(kind).creates_on_update
 }
 
 /// Whether an update without a resourceVersion overwrites whatever is there.
 pub fn allows_unconditional_update(kind: &GroupKind) -> bool {
-    facts(kind).is_some_and(|facts| facts.updates_unconditionally)
+    facts(kind).updates_unconditionally
 }
 
 /// What happens on creation and on update alike.
@@ -131,37 +122,22 @@ fn prepare_either(kind: &GroupKind, object: &mut Value) {
 
 /// A namespace begins its life active, and ends it only when its content is gone.
 fn activate(namespace: &mut Value) {
-    fields::set(namespace, "/status", json!({"phase": "Active"}));
-    if !fields::list(namespace, "/spec/finalizers").contains(&"kubernetes".into()) {
-        fields::push(namespace, "/spec/finalizers", "kubernetes");
+    pointer::set(namespace, "/status", json!({"phase": "Active"}));
+    if !pointer::list(namespace, "/spec/finalizers").contains(&"kubernetes".into()) {
+        pointer::push(namespace, "/spec/finalizers", "kubernetes");
     }
 }
 
 /// Nodes once took their configuration from the API.
 fn forget_config(node: &mut Value) {
-    fields::remove(node, "/spec/configSource");
-    fields::remove(node, "/status/config");
+    pointer::remove(node, "/spec/configSource");
+    pointer::remove(node, "/status/config");
 }
 
 fn name_secrets_only(account: &mut Value) {
-    for secret in fields::list_mut(account, "/secrets").iter_mut().filter_map(Value::as_object_mut) {
+    for secret in pointer::list_mut(account, "/secrets").iter_mut().filter_map(Value::as_object_mut) {
         secret.retain(|field, _| field == "name");
     }
-}
-
-/// Versions in which objects were ever stored are not forgotten.
-fn note_stored_version(definition: &mut Value) {
-    let mut versions = fields::list(definition, "/spec/versions").iter();
-    let Some(stored) = versions.find(|version| version["storage"] == true) else { return };
-    let stored = stored["name"].clone();
-    if !fields::list(definition, "/status/storedVersions").contains(&stored) {
-        fields::push(definition, "/status/storedVersions", stored);
-    }
-}
-
-/// The time as the API writes it.
-fn second(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]

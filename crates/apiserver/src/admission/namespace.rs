@@ -4,15 +4,16 @@ use serde_json::Value;
 
 use super::{Target, forbidden, is};
 use crate::identity::{GroupKind, GroupResource};
+use crate::pointer;
 use crate::status::{Cause, Status};
-use crate::strategy::{Cluster, fields};
+use crate::strategy::Cluster;
 
 /// Without these there is no cluster.
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 pub(super) fn check_create(target: Target<'_>, object: &Value, cluster: &dyn Cluster) -> Result<(), Status> {
     let Some(namespace) = find(target, cluster)? else { return Ok(()) };
-    if fields::text(&namespace, "/status/phase") != "Terminating" {
+    if pointer::text(&namespace, "/status/phase") != "Terminating" {
         return Ok(());
     }
     let name = target.namespace;

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::strategy::fields;
+use crate::pointer;
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 pub(super) fn taint(node: &mut Value) {
-    let mut taints = fields::list(node, "/spec/taints").iter();
+    let mut taints = pointer::list(node, "/spec/taints").iter();
     if !taints.any(|taint| taint["key"] == NOT_READY && taint["effect"] == "NoSchedule") {
-        fields::push(node, "/spec/taints", json!({"key": NOT_READY, "effect": "NoSchedule"}));
+        pointer::push(node, "/spec/taints", json!({"key": NOT_READY, "effect": "NoSchedule"}));
     }
 }

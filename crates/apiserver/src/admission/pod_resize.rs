@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use super::{Target, forbidden};
-use crate::defaults::{pod_requests, quantity::Quantity};
+use crate::defaults::pod_requests;
 use crate::field::Quoted;
 use crate::identity::GroupKind;
+use crate::pointer;
+use crate::quantity::Quantity;
 use crate::status::{Cause, Status};
-use crate::strategy::{Cluster, fields};
+use crate::strategy::Cluster;
 
 pub(super) fn check(
     target: Target<'_>,
@@ -15,7 +17,7 @@ pub(super) fn check(
     old: &Value,
     cluster: &dyn Cluster,
 ) -> Result<(), Status> {
-    let name = fields::text(new, "/spec/nodeName");
+    let name = pointer::text(new, "/spec/nodeName");
     if name.is_empty() || new["spec"] == old["spec"] {
         return Ok(());
     }

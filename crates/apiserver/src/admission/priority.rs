@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::{Target, forbidden};
 use crate::identity::GroupKind;
+use crate::pointer;
 use crate::status::Status;
-use crate::strategy::{Cluster, fields};
+use crate::strategy::Cluster;
 
 /// What a class means for a Pod.
 struct Class {
@@ -23,18 +24,18 @@ pub(super) fn mutate_create(
     pod: &mut Value,
     cluster: &dyn Cluster,
 ) -> Result<(), Status> {
-    let class = match fields::text(pod, "/spec/priorityClassName") {
+    let class = match pointer::text(pod, "/spec/priorityClassName") {
         "" => default_class(cluster),
         name => find(name, cluster)
             .ok_or_else(|| forbidden(target, pod, &format!("no PriorityClass with name {name} was found")))?,
     };
     check_said(target, pod, &class)?;
     if !class.name.is_empty() {
-        fields::set(pod, "/spec/priorityClassName", class.name);
+        pointer::set(pod, "/spec/priorityClassName", class.name);
     }
-    fields::set(pod, "/spec/priority", class.priority);
+    pointer::set(pod, "/spec/priority", class.priority);
     if let Some(preemption) = class.preemption {
-        fields::set(pod, "/spec/preemptionPolicy", preemption);
+        pointer::set(pod, "/spec/preemptionPolicy", preemption);
     }
     Ok(())
 }
@@ -42,8 +43,8 @@ pub(super) fn mutate_create(
 /// An update that does not repeat what the class gave does not change it.
 pub(super) fn mutate_update(new: &mut Value, old: &Value) {
     for field in ["/spec/priority", "/spec/preemptionPolicy"] {
-        if fields::said(new, field).is_none() {
-            fields::copy(new, old, field);
+        if pointer::said(new, field).is_none() {
+            pointer::copy(new, old, field);
         }
     }
 }
@@ -57,7 +58,7 @@ fn check_said(target: Target<'_>, pod: &Value, class: &Class) -> Result<(), Stat
         let why = format!("the integer value of priority ({said}) {tail} {computed} {from}");
         return Err(forbidden(target, pod, &why));
     }
-    let (said, computed) = (fields::text(pod, "/spec/preemptionPolicy"), &class.preemption);
+    let (said, computed) = (pointer::text(pod, "/spec/preemptionPolicy"), &class.preemption);
     match computed {
         Some(computed) if !said.is_empty() && said != computed => {
             let why = format!("the string value of PreemptionPolicy ({said}) {tail} {computed} {from}");
@@ -98,7 +99,7 @@ fn plain(name: &str, priority: i64) -> Class {
 
 fn read(class: &Value) -> Class {
     Class {
-        name: fields::text(class, "/metadata/name").to_owned(),
+        name: pointer::text(class, "/metadata/name").to_owned(),
         priority: class["value"].as_i64().unwrap_or_default(),
         preemption: class["preemptionPolicy"].as_str().map(ToOwned::to_owned),
     }

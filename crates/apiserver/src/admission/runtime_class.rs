@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Target, forbidden, toleration};
-use crate::defaults::quantity::Quantity;
 use crate::field::Quoted;
 use crate::identity::GroupKind;
+use crate::pointer;
+use crate::quantity::Quantity;
 use crate::status::Status;
-use crate::strategy::{Cluster, fields};
+use crate::strategy::Cluster;
 
 const MISMATCH: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 const UNCALLED: &str = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
@@ -17,13 +18,13 @@ const UNCALLED: &str = "pod rejected: Pod Overhead set without corresponding Run
 pub(super) fn mutate(target: Target<'_>, pod: &mut Value, cluster: &dyn Cluster) -> Result<(), Status> {
     let Some(class) = find(target, pod, cluster)? else { return Ok(()) };
     set_overhead(target, pod, &class)?;
-    if fields::said(&class, "/scheduling").is_some() {
+    if pointer::said(&class, "/scheduling").is_some() {
         select_nodes(target, pod, &class)?;
         let (own, given) =
-            (fields::list(pod, "/spec/tolerations"), fields::list(&class, "/scheduling/tolerations"));
+            (pointer::list(pod, "/spec/tolerations"), pointer::list(&class, "/scheduling/tolerations"));
         let merged = toleration::merged(own, given);
         if !merged.is_empty() {
-            fields::set(pod, "/spec/tolerations", merged);
+            pointer::set(pod, "/spec/tolerations", merged);
         }
     }
     Ok(())
@@ -60,7 +61,7 @@ fn set_overhead(target: Target<'_>, pod: &mut Value, class: &Value) -> Result<()
     if own.is_some_and(|own| !is_same(given, own)) {
         return Err(forbidden(target, pod, MISMATCH));
     }
-    fields::set(pod, "/spec/overhead", given.clone());
+    pointer::set(pod, "/spec/overhead", given.clone());
     Ok(())
 }
 
@@ -87,6 +88,6 @@ fn select_nodes(target: Target<'_>, pod: &mut Value, class: &Value) -> Result<()
         }
         selector.insert(key.clone(), value.clone());
     }
-    fields::set(pod, "/spec/nodeSelector", selector);
+    pointer::set(pod, "/spec/nodeSelector", selector);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::strategy::fields::{list, text};
+use crate::pointer::{list, text};
 
 /// Fields of volumes that name a Secret.
 const VOLUMES: [&str; 10] = [

@@ -6,8 +6,9 @@ use super::secret_reference::{References, check_ephemeral_references, check_refe
 use super::{Target, forbidden};
 use crate::field::Quoted;
 use crate::identity::GroupKind;
+use crate::pointer;
 use crate::status::Status;
-use crate::strategy::{Cluster, fields};
+use crate::strategy::Cluster;
 
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const VOLUME_PREFIX: &str = "kube-api-access-";
@@ -25,17 +26,17 @@ pub(super) fn mutate(
     if is_mirror(pod) {
         return check(target, pod, cluster);
     }
-    if fields::text(pod, "/spec/serviceAccountName").is_empty() {
-        fields::set(pod, "/spec/serviceAccountName", "default");
-        fields::set(pod, "/spec/serviceAccount", "default");
+    if pointer::text(pod, "/spec/serviceAccountName").is_empty() {
+        pointer::set(pod, "/spec/serviceAccountName", "default");
+        pointer::set(pod, "/spec/serviceAccount", "default");
     }
     let account = find(target, pod, cluster)?;
     if automounts(pod, &account) {
         mount_token(pod, random);
     }
-    if fields::list(pod, "/spec/imagePullSecrets").is_empty() {
-        for secret in fields::list(&account, "/imagePullSecrets") {
-            fields::push(pod, "/spec/imagePullSecrets", json!({"name": secret["name"]}));
+    if pointer::list(pod, "/spec/imagePullSecrets").is_empty() {
+        for secret in pointer::list(&account, "/imagePullSecrets") {
+            pointer::push(pod, "/spec/imagePullSecrets", json!({"name": secret["name"]}));
         }
     }
     check(target, pod, cluster)
@@ -67,24 +68,24 @@ fn is_mirror(pod: &Value) -> bool {
 
 /// Nodes cannot use the API to get what such a Pod would need.
 fn check_mirror(pod: &Value) -> Result<(), &'static str> {
-    if !fields::text(pod, "/spec/serviceAccountName").is_empty() {
+    if !pointer::text(pod, "/spec/serviceAccountName").is_empty() {
         return Err("a mirror pod may not reference service accounts");
     }
     if References::of(pod).any() {
         return Err("a mirror pod may not reference secrets");
     }
-    let volumes = fields::list(pod, "/spec/volumes").iter();
-    let mut sources = volumes.flat_map(|volume| fields::list(volume, "/projected/sources"));
-    if sources.any(|source| fields::said(source, "/serviceAccountToken").is_some()) {
+    let volumes = pointer::list(pod, "/spec/volumes").iter();
+    let mut sources = volumes.flat_map(|volume| pointer::list(volume, "/projected/sources"));
+    if sources.any(|source| pointer::said(source, "/serviceAccountToken").is_some()) {
         return Err("a mirror pod may not use ServiceAccountToken volume projections");
     }
     Ok(())
 }
 
 fn find(target: Target<'_>, pod: &Value, cluster: &dyn Cluster) -> Result<Value, Status> {
-    let (namespace, name) = (target.namespace, fields::text(pod, "/spec/serviceAccountName"));
+    let (namespace, name) = (target.namespace, pointer::text(pod, "/spec/serviceAccountName"));
     let unnamed = || {
-        format!("no service account specified for pod {namespace}/{}", fields::text(pod, "/metadata/name"))
+        format!("no service account specified for pod {namespace}/{}", pointer::text(pod, "/metadata/name"))
     };
     if name.is_empty() {
         return Err(forbidden(target, pod, &unnamed()));
@@ -108,23 +109,23 @@ fn restricts_secrets(account: &Value) -> bool {
 }
 
 fn mount_token(pod: &mut Value, random: &mut dyn FnMut() -> String) {
-    let mut volumes = fields::list(pod, "/spec/volumes").iter().map(|volume| fields::text(volume, "/name"));
+    let mut volumes = pointer::list(pod, "/spec/volumes").iter().map(|volume| pointer::text(volume, "/name"));
     let known = volumes.find(|name| name.starts_with(VOLUME_PREFIX)).map(ToOwned::to_owned);
     let is_known = known.is_some();
     let name = known.unwrap_or_else(|| format!("{VOLUME_PREFIX}{}", random()));
     let mut is_mounted = false;
     for containers in ["/spec/initContainers", "/spec/containers"] {
-        for container in fields::list_mut(pod, containers) {
-            let mut mounts = fields::list(container, "/volumeMounts").iter();
+        for container in pointer::list_mut(pod, containers) {
+            let mut mounts = pointer::list(container, "/volumeMounts").iter();
             if !mounts.any(|mount| mount["mountPath"] == MOUNT_PATH) {
                 let mount = json!({"name": name, "readOnly": true, "mountPath": MOUNT_PATH});
-                fields::push(container, "/volumeMounts", mount);
+                pointer::push(container, "/volumeMounts", mount);
                 is_mounted = true;
             }
         }
     }
     if is_mounted && !is_known {
-        fields::push(pod, "/spec/volumes", token_volume(&name));
+        pointer::push(pod, "/spec/volumes", token_volume(&name));
     }
 }
 

@@ -4,10 +4,11 @@
 use serde_json::Value;
 
 use super::{Target, forbidden};
-use crate::defaults::quantity::Quantity;
 use crate::identity::GroupKind;
+use crate::pointer;
+use crate::quantity::Quantity;
 use crate::status::Status;
-use crate::strategy::{Cluster, fields};
+use crate::strategy::Cluster;
 
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 const DEFAULT_ANNOTATIONS: [&str; 2] =
@@ -16,15 +17,15 @@ const DEFAULT_ANNOTATIONS: [&str; 2] =
 /// A claim that names no class gets the default one; the empty name is a name.
 pub(super) fn choose_class(claim: &mut Value, cluster: &dyn Cluster) {
     let has_class = claim["metadata"]["annotations"].get(CLASS_ANNOTATION).is_some()
-        || fields::said(claim, "/spec/storageClassName").is_some();
+        || pointer::said(claim, "/spec/storageClassName").is_some();
     if let (false, Some(class)) = (has_class, default_class(cluster)) {
-        fields::set(claim, "/spec/storageClassName", class);
+        pointer::set(claim, "/spec/storageClassName", class);
     }
 }
 
 pub(super) fn protect(object: &mut Value, finalizer: &str) {
-    if !fields::list(object, "/metadata/finalizers").contains(&finalizer.into()) {
-        fields::push(object, "/metadata/finalizers", finalizer);
+    if !pointer::list(object, "/metadata/finalizers").contains(&finalizer.into()) {
+        pointer::push(object, "/metadata/finalizers", finalizer);
     }
 }
 
@@ -39,7 +40,7 @@ pub(super) fn check_resize(
     if !has_grown {
         return Ok(());
     }
-    if fields::text(old, "/status/phase") != "Bound" {
+    if pointer::text(old, "/status/phase") != "Bound" {
         return Err(forbidden(target, new, "Only bound persistent volume claims can be expanded"));
     }
     if !can_grow(new, old, cluster) {
@@ -64,7 +65,7 @@ fn can_grow(new: &Value, old: &Value, cluster: &dyn Cluster) -> bool {
 
 fn class_of(claim: &Value) -> &str {
     let annotated = claim["metadata"]["annotations"].get(CLASS_ANNOTATION).and_then(Value::as_str);
-    annotated.unwrap_or_else(|| fields::text(claim, "/spec/storageClassName"))
+    annotated.unwrap_or_else(|| pointer::text(claim, "/spec/storageClassName"))
 }
 
 /// The newest of the classes that are marked, and by name among those of the same time.
@@ -75,8 +76,8 @@ fn default_class(cluster: &dyn Cluster) -> Option<String> {
         if !DEFAULT_ANNOTATIONS.iter().any(|name| annotations[name] == "true") {
             return;
         }
-        let name = fields::text(class, "/metadata/name").to_owned();
-        let made = fields::text(class, "/metadata/creationTimestamp").to_owned();
+        let name = pointer::text(class, "/metadata/name").to_owned();
+        let made = pointer::text(class, "/metadata/creationTimestamp").to_owned();
         let is_better = |(best_made, best_name): &(String, String)| {
             made > *best_made || (made == *best_made && name < *best_name)
         };

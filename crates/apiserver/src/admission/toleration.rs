@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::strategy::fields::{self, text};
+use crate::pointer::{self, text};
 
 const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 const SECONDS: i64 = 300;
@@ -15,12 +15,12 @@ pub(super) fn add_defaults(pod: &mut Value) {
     for (key, _) in missing.into_iter().filter(|(_, missing)| *missing) {
         let toleration =
             json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS});
-        fields::push(pod, "/spec/tolerations", toleration);
+        pointer::push(pod, "/spec/tolerations", toleration);
     }
 }
 
 fn tolerates(pod: &Value, taint: &str) -> bool {
-    fields::list(pod, "/spec/tolerations").iter().any(|toleration| {
+    pointer::list(pod, "/spec/tolerations").iter().any(|toleration| {
         let (key, effect) = (text(toleration, "/key"), text(toleration, "/effect"));
         (key.is_empty() || key == taint) && (effect.is_empty() || effect == "NoExecute")
     })

@@ -3,20 +3,21 @@
 use serde_json::Value;
 
 use crate::identity::GroupKind;
-use crate::strategy::{Cluster, fields};
+use crate::pointer;
+use crate::strategy::Cluster;
 
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
 /// For a Pod that is made on a node.
 pub(super) fn label_pod(pod: &mut Value, cluster: &dyn Cluster) {
-    let node = fields::text(pod, "/spec/nodeName").to_owned();
+    let node = pointer::text(pod, "/spec/nodeName").to_owned();
     label(pod, &node, cluster);
 }
 
 /// For a Pod that gets its node later: the binding brings the labels.
 pub(super) fn label_binding(binding: &mut Value, cluster: &dyn Cluster) {
-    if fields::text(binding, "/target/kind") == "Node" {
-        let node = fields::text(binding, "/target/name").to_owned();
+    if pointer::text(binding, "/target/kind") == "Node" {
+        let node = pointer::text(binding, "/target/name").to_owned();
         label(binding, &node, cluster);
     }
 }
@@ -29,7 +30,7 @@ fn label(object: &mut Value, node: &str, cluster: &dyn Cluster) {
     for label in LABELS {
         if let Some(value) = node["metadata"]["labels"].get(label) {
             let label = label.replace('/', "~1");
-            fields::set(object, &format!("/metadata/labels/{label}"), value.clone());
+            pointer::set(object, &format!("/metadata/labels/{label}"), value.clone());
         }
     }
 }

@@ -5,11 +5,16 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// In bytes.
-pub(super) const LONGEST: usize = 128;
+pub(crate) const LONGEST_MANAGER: usize = 128;
 
-pub(super) static UNPRINTABLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[^\p{L}\p{M}\p{N}\p{P}\p{S} ]").expect("the expression is a constant that compiles")
+static PRINTABLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$").expect("the expression is a constant that compiles")
 });
+
+/// As Go has it: letters, marks, numbers, punctuation, symbols and the plain space.
+pub(crate) fn is_printable(character: char) -> bool {
+    PRINTABLE.is_match(character.encode_utf8(&mut [0; 4]))
+}
 
 /// The name under which a write that is not an apply is recorded: the one that was asked for, or else what the client
 /// says it is before the first slash.
@@ -18,8 +23,8 @@ pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
         return field_manager.to_owned();
     }
     let product = user_agent.split('/').next().unwrap_or_default();
-    let mut name = UNPRINTABLE.replace_all(product, "").into_owned();
-    name.truncate(name.floor_char_boundary(LONGEST));
+    let mut name: String = product.chars().filter(|character| is_printable(*character)).collect();
+    name.truncate(name.floor_char_boundary(LONGEST_MANAGER));
     name
 }
 

@@ -4,7 +4,6 @@
 //! Kinds that definitions bring have no structs; their schemas do the like.
 
 mod failure;
-pub(crate) mod quantity;
 mod scalar;
 pub(crate) mod time;
 

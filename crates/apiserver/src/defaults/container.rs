@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::rule::Constant::{Flag, Number, Object, Text};
+use super::rule::Constant::{Flag, Number, Text};
 use super::rule::{self, Rule, missing, unsaid};
 use super::{image, text};
 
@@ -14,12 +14,10 @@ const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const HOOKS: [&str; 2] = ["lifecycle.postStart.httpGet", "lifecycle.preStop.httpGet"];
 
 const CONTAINER: &[Rule] = &[
-    missing("", "resources", Object),
     unsaid("", "terminationMessagePath", Text("/dev/termination-log")),
     unsaid("", "terminationMessagePolicy", Text("File")),
     unsaid("ports[]", "protocol", Text("TCP")),
     unsaid("env[].valueFrom.fieldRef", "apiVersion", Text("v1")),
-    missing("env[].valueFrom.resourceFieldRef", "divisor", Text("0")),
     missing("env[].valueFrom.fileKeyRef", "optional", Flag(false)),
 ];
 

@@ -4,10 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::rule::Constant::{Null, Number, Object, Text};
-use super::rule::{self, Rule, listed, missing, unsaid};
-use super::spelling::Form::{MicroTime, Quantities, Resources, Time};
-use super::spelling::Spelling;
+use super::rounding::Amounts;
+use super::rule::Constant::Text;
+use super::rule::{self, Rule, missing, unsaid};
 use super::{Defaults, pod, service, text, volume};
 use crate::identity::GroupKind;
 
@@ -25,53 +24,31 @@ pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// A kind without anything; entries say what is different.
 const NOTHING: Defaults =
-    Defaults { group: "", kind: "", rules: &[], spellings: &[], before: nothing_more, after: nothing_more };
+    Defaults { group: "", kind: "", rules: &[], amounts: &[], before: nothing_more, after: nothing_more };
 
 const KINDS: &[Defaults] = &[
     Defaults {
         kind: "Pod",
         rules: pod::RULES,
-        spellings: pod::SPELLINGS,
+        amounts: pod::AMOUNTS,
         before: pod::before,
         after: pod::after,
         ..NOTHING
     },
     Defaults { kind: "Service", rules: service::RULES, after: service::after, ..NOTHING },
-    Defaults { kind: "PersistentVolumeClaim", rules: CLAIM, spellings: CLAIM_SPELLINGS, ..NOTHING },
+    Defaults { kind: "PersistentVolumeClaim", rules: CLAIM, amounts: CLAIM_AMOUNTS, ..NOTHING },
     Defaults {
         kind: "PersistentVolume",
         rules: VOLUME,
-        spellings: VOLUME_SPELLINGS,
+        amounts: VOLUME_AMOUNTS,
         after: volume::apply_sources,
         ..NOTHING
     },
     Defaults { kind: "Namespace", rules: NAMESPACE, after: label_with_name, ..NOTHING },
-    Defaults {
-        kind: "Node",
-        rules: NODE,
-        spellings: NODE_SPELLINGS,
-        before: allocate_all,
-        after: agree_on_range,
-        ..NOTHING
-    },
+    Defaults { kind: "Node", amounts: NODE_AMOUNTS, before: allocate_all, after: agree_on_range, ..NOTHING },
     Defaults { kind: "Secret", rules: SECRET, after: encode_text, ..NOTHING },
     Defaults { kind: "Endpoints", rules: ENDPOINTS, ..NOTHING },
-    Defaults { kind: "Event", rules: EVENT, spellings: EVENT_SPELLINGS, ..NOTHING },
-    Defaults {
-        group: "events.k8s.io",
-        kind: "Event",
-        rules: NEW_EVENT,
-        spellings: NEW_EVENT_SPELLINGS,
-        ..NOTHING
-    },
     Defaults { group: "discovery.k8s.io", kind: "EndpointSlice", rules: ENDPOINT_SLICE, ..NOTHING },
-    Defaults {
-        group: "coordination.k8s.io",
-        kind: "Lease",
-        rules: LEASE,
-        spellings: LEASE_SPELLINGS,
-        ..NOTHING
-    },
     Defaults {
         group: "networking.k8s.io",
         kind: "NetworkPolicy",
@@ -79,144 +56,47 @@ const KINDS: &[Defaults] = &[
         after: default_policy_types,
         ..NOTHING
     },
-    Defaults { group: "node.k8s.io", kind: "RuntimeClass", spellings: RUNTIME_CLASS_SPELLINGS, ..NOTHING },
     Defaults { group: "storage.k8s.io", kind: "StorageClass", rules: STORAGE_CLASS, ..NOTHING },
-    Defaults { group: RBAC, kind: "Role", rules: ROLE, ..NOTHING },
-    Defaults { group: RBAC, kind: "ClusterRole", rules: ROLE, ..NOTHING },
     Defaults { group: RBAC, kind: "RoleBinding", rules: BINDING, after: default_subjects, ..NOTHING },
     Defaults { group: RBAC, kind: "ClusterRoleBinding", rules: BINDING, after: default_subjects, ..NOTHING },
 ];
 
-const CLAIM: &[Rule] = &[
-    missing("", "spec", Object),
-    missing("", "status", Object),
-    missing("spec", "resources", Object),
-    missing("spec", "volumeMode", Text("Filesystem")),
-    missing("spec.dataSource", "apiGroup", Null),
-    missing("spec.dataSourceRef", "apiGroup", Null),
-    unsaid("status", "phase", Text("Pending")),
-    missing("status.conditions[]", "lastProbeTime", Null),
-    missing("status.conditions[]", "lastTransitionTime", Null),
-];
-const CLAIM_SPELLINGS: &[Spelling] = &[
-    ("spec.resources", "limits", Resources),
-    ("spec.resources", "requests", Resources),
-    ("status", "capacity", Resources),
-    ("status", "allocatedResources", Resources),
-    ("status.conditions[]", "lastProbeTime", Time),
-    ("status.conditions[]", "lastTransitionTime", Time),
+const CLAIM: &[Rule] =
+    &[missing("spec", "volumeMode", Text("Filesystem")), unsaid("status", "phase", Text("Pending"))];
+const CLAIM_AMOUNTS: &[Amounts] = &[
+    ("spec.resources", "limits"),
+    ("spec.resources", "requests"),
+    ("status", "capacity"),
+    ("status", "allocatedResources"),
 ];
 
 const VOLUME: &[Rule] = &[
-    missing("", "spec", Object),
-    missing("", "status", Object),
     unsaid("status", "phase", Text("Pending")),
     unsaid("spec", "persistentVolumeReclaimPolicy", Text("Retain")),
     missing("spec", "volumeMode", Text("Filesystem")),
 ];
-const VOLUME_SPELLINGS: &[Spelling] =
-    &[("spec", "capacity", Resources), ("status", "lastPhaseTransitionTime", Time)];
+const VOLUME_AMOUNTS: &[Amounts] = &[("spec", "capacity")];
 
-const NAMESPACE: &[Rule] = &[
-    missing("", "spec", Object),
-    missing("", "status", Object),
-    unsaid("status", "phase", Text("Active")),
-    missing("status.conditions[]", "lastTransitionTime", Null),
-];
+const NAMESPACE: &[Rule] = &[unsaid("status", "phase", Text("Active"))];
 
-const NODE: &[Rule] = &[
-    missing("", "spec", Object),
-    missing("", "status", Object),
-    missing("status", "daemonEndpoints", Object),
-    missing("status.daemonEndpoints", "kubeletEndpoint", Object),
-    missing("status.daemonEndpoints.kubeletEndpoint", "Port", Number(0)),
-    missing("status", "nodeInfo", Object),
-    missing("status.nodeInfo", "machineID", Text("")),
-    missing("status.nodeInfo", "systemUUID", Text("")),
-    missing("status.nodeInfo", "bootID", Text("")),
-    missing("status.nodeInfo", "kernelVersion", Text("")),
-    missing("status.nodeInfo", "osImage", Text("")),
-    missing("status.nodeInfo", "containerRuntimeVersion", Text("")),
-    missing("status.nodeInfo", "kubeletVersion", Text("")),
-    missing("status.nodeInfo", "kubeProxyVersion", Text("")),
-    missing("status.nodeInfo", "operatingSystem", Text("")),
-    missing("status.nodeInfo", "architecture", Text("")),
-    missing("status.conditions[]", "lastHeartbeatTime", Null),
-    missing("status.conditions[]", "lastTransitionTime", Null),
-    listed("status.images[]", "names"),
-];
-const NODE_SPELLINGS: &[Spelling] = &[
-    ("status", "capacity", Resources),
-    ("status", "allocatable", Resources),
-    ("spec.taints[]", "timeAdded", Time),
-    ("status.conditions[]", "lastHeartbeatTime", Time),
-    ("status.conditions[]", "lastTransitionTime", Time),
-];
+const NODE_AMOUNTS: &[Amounts] = &[("status", "capacity"), ("status", "allocatable")];
 
 const SECRET: &[Rule] = &[unsaid("", "type", Text("Opaque"))];
 
 const ENDPOINTS: &[Rule] = &[unsaid("subsets[].ports[]", "protocol", Text("TCP"))];
 
-const ENDPOINT_SLICE: &[Rule] = &[
-    listed("", "endpoints"),
-    listed("", "ports"),
-    missing("endpoints[]", "conditions", Object),
-    missing("ports[]", "name", Text("")),
-    missing("ports[]", "protocol", Text("TCP")),
-];
-
-const EVENT: &[Rule] = &[
-    missing("", "involvedObject", Object),
-    missing("", "source", Object),
-    missing("", "firstTimestamp", Null),
-    missing("", "lastTimestamp", Null),
-    missing("", "eventTime", Null),
-    missing("", "reportingComponent", Text("")),
-    missing("", "reportingInstance", Text("")),
-    missing("series", "lastObservedTime", Null),
-];
-const EVENT_SPELLINGS: &[Spelling] = &[
-    ("", "firstTimestamp", Time),
-    ("", "lastTimestamp", Time),
-    ("", "eventTime", MicroTime),
-    ("series", "lastObservedTime", MicroTime),
-];
-
-const NEW_EVENT: &[Rule] = &[
-    missing("", "regarding", Object),
-    missing("", "deprecatedSource", Object),
-    missing("", "deprecatedFirstTimestamp", Null),
-    missing("", "deprecatedLastTimestamp", Null),
-    missing("", "eventTime", Null),
-    missing("series", "count", Number(0)),
-    missing("series", "lastObservedTime", Null),
-];
-const NEW_EVENT_SPELLINGS: &[Spelling] = &[
-    ("", "deprecatedFirstTimestamp", Time),
-    ("", "deprecatedLastTimestamp", Time),
-    ("", "eventTime", MicroTime),
-    ("series", "lastObservedTime", MicroTime),
-];
-
-const LEASE: &[Rule] = &[missing("", "spec", Object)];
-const LEASE_SPELLINGS: &[Spelling] = &[("spec", "acquireTime", MicroTime), ("spec", "renewTime", MicroTime)];
+const ENDPOINT_SLICE: &[Rule] =
+    &[missing("ports[]", "name", Text("")), missing("ports[]", "protocol", Text("TCP"))];
 
 const NETWORK_POLICY: &[Rule] = &[
-    missing("", "spec", Object),
-    missing("spec", "podSelector", Object),
     missing("spec.ingress[].ports[]", "protocol", Text("TCP")),
     missing("spec.egress[].ports[]", "protocol", Text("TCP")),
 ];
 
-const RUNTIME_CLASS_SPELLINGS: &[Spelling] = &[("overhead", "podFixed", Quantities)];
-
 const STORAGE_CLASS: &[Rule] =
     &[missing("", "reclaimPolicy", Text("Delete")), missing("", "volumeBindingMode", Text("Immediate"))];
 
-const ROLE: &[Rule] = &[listed("", "rules"), listed("rules[]", "verbs")];
-
-const BINDING: &[Rule] =
-    &[missing("", "roleRef", Object), unsaid("roleRef", "apiGroup", Text("rbac.authorization.k8s.io"))];
+const BINDING: &[Rule] = &[unsaid("roleRef", "apiGroup", Text("rbac.authorization.k8s.io"))];
 
 fn nothing_more(_: &mut Value) {}
 

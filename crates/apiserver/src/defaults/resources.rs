@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::container::is_sidecar;
-use super::quantity::Quantity;
 use super::rule;
+use crate::quantity::Quantity;
 
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
 /// What a Pod requests of its node: what it says itself, or what its containers need, and what its runtime takes.
 pub(crate) fn pod_requests(pod: &Value) -> Amounts {
-    let mut total = effective(pod, "requests");
+    let mut total = needed_by_containers(&pod["spec"], "requests");
     let own = read(&pod["spec"]["resources"]["requests"]);
     total.extend(own.into_iter().filter(|(name, _)| is_counted_for_pods(name)));
     add(&mut total, &read(&pod["spec"]["overhead"]));
@@ -52,7 +52,7 @@ fn default_limits(pod: &Value, resources: &Value) -> Option<Value> {
         return None;
     }
     let mut defaulted = limits.clone();
-    for (name, amount) in effective(pod, "limits") {
+    for (name, amount) in needed_by_containers(&pod["spec"], "limits") {
         if is_huge_page(&name) && !requests.contains_key(&name) {
             defaulted.entry(name).or_insert_with(|| amount.to_string().into());
         }
@@ -66,7 +66,7 @@ fn default_requests(pod: &Value, resources: &Value) -> Option<Value> {
     if limits.is_empty() {
         return None;
     }
-    for (name, amount) in effective(pod, "requests") {
+    for (name, amount) in needed_by_containers(&pod["spec"], "requests") {
         if is_counted_for_pods(&name) && !is_huge_page(&name) {
             requests.entry(name).or_insert_with(|| amount.to_string().into());
         }
@@ -104,11 +104,11 @@ fn is_counted_for_pods(name: &str) -> bool {
 
 /// What the containers of a Pod need at the worst moment: all regular ones and sidecars together, or one init
 /// container with the sidecars that were started before it.
-fn effective(pod: &Value, field: &str) -> Amounts {
+pub(crate) fn needed_by_containers(spec: &Value, field: &str) -> Amounts {
     let mut running = Amounts::new();
-    containers(pod, "containers").for_each(|container| add(&mut running, &amounts(container, field)));
+    containers(spec, "containers").for_each(|container| add(&mut running, &amounts(container, field)));
     let (mut sidecars, mut starting) = (Amounts::new(), Amounts::new());
-    for container in containers(pod, "initContainers") {
+    for container in containers(spec, "initContainers") {
         let mut needed = amounts(container, field);
         if is_sidecar(container) {
             add(&mut running, &needed);
@@ -123,8 +123,8 @@ fn effective(pod: &Value, field: &str) -> Amounts {
     running
 }
 
-fn containers<'a>(pod: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
-    pod["spec"][list].as_array().into_iter().flatten()
+fn containers<'a>(spec: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    spec[list].as_array().into_iter().flatten()
 }
 
 fn amounts(container: &Value, field: &str) -> Amounts {

@@ -14,15 +14,12 @@ pub(super) struct Rule {
 pub(super) enum Unless {
     /// Any value but null counts: what Kubernetes has as a pointer.
     Present,
-    /// An empty list is as good as none: what is always written, and has nothing in it, is null.
-    Filled,
     /// An empty string and zero are as good as nothing: what Kubernetes has as a plain value.
     Said,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum Constant {
-    Null,
     Flag(bool),
     Number(i64),
     Text(&'static str),
@@ -33,11 +30,6 @@ pub(super) enum Constant {
 /// A default for a field that is missing.
 pub(super) const fn missing(at: &'static str, field: &'static str, value: Constant) -> Rule {
     Rule { at, field, unless: Unless::Present, value }
-}
-
-/// A list that is always written.
-pub(super) const fn listed(at: &'static str, field: &'static str) -> Rule {
-    Rule { at, field, unless: Unless::Filled, value: Constant::Null }
 }
 
 /// A default for a field that is missing, empty or zero.
@@ -80,7 +72,6 @@ impl Rule {
         let value = object.get(self.field).unwrap_or(&Value::Null);
         let fills = match self.unless {
             Unless::Present => value.is_null(),
-            Unless::Filled => value.is_null() || value.as_array().is_some_and(Vec::is_empty),
             Unless::Said => is_zero(value),
         };
         if fills {
@@ -102,7 +93,6 @@ pub(super) fn is_zero(value: &Value) -> bool {
 impl From<Constant> for Value {
     fn from(constant: Constant) -> Self {
         match constant {
-            Constant::Null => Self::Null,
             Constant::Flag(flag) => flag.into(),
             Constant::Number(number) => number.into(),
             Constant::Text(text) => text.into(),

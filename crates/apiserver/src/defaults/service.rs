@@ -2,13 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rule::Constant::{Object, Text};
-use super::rule::{self, Rule, missing, unsaid};
+use super::rule::Constant::Text;
+use super::rule::{self, Rule, unsaid};
 
 pub(super) const RULES: &[Rule] = &[
-    missing("", "spec", Object),
-    missing("", "status", Object),
-    missing("status", "loadBalancer", Object),
     unsaid("spec", "sessionAffinity", Text("None")),
     unsaid("spec", "type", Text("ClusterIP")),
     unsaid("spec.ports[]", "protocol", Text("TCP")),

@@ -4,7 +4,6 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::quantity::Quantity;
 use super::*;
 
 /// Names that defaults look at, so that arbitrary objects have something to be found in.
@@ -119,17 +118,11 @@ proptest! {
     #[test]
     fn defaults_of_anything_are_the_same_the_second_time(kind in any_kind(), object in anything()) {
         let mut once = object;
-        apply(&kind, &mut once);
-        let mut twice = once.clone();
-        apply(&kind, &mut twice);
-        prop_assert_eq!(once, twice);
-    }
-
-    #[test]
-    fn any_text_is_a_quantity_or_none(text in "[+-]?[0-9.]{0,40}[a-zA-Z]{0,3}[0-9+-]{0,12}") {
-        if let Some(quantity) = Quantity::parse(&text) {
-            let written = quantity.to_string();
-            prop_assert_eq!(Quantity::parse(&written), Some(quantity), "{} was written as {}", text, written);
+        for apply in [apply, apply_again] {
+            apply(&kind, &mut once);
+            let mut twice = once.clone();
+            apply(&kind, &mut twice);
+            prop_assert_eq!(&once, &twice);
         }
     }
 }
@@ -152,53 +145,4 @@ fn other_kinds_have_no_defaults() {
     let mut object = json!({"spec": {}});
     apply(&GroupKind::new("example.com", "Pod"), &mut object);
     assert_eq!(object, json!({"spec": {}}));
-}
-
-#[test]
-fn quantities_are_written_like_kubernetes_does() {
-    let cases = [
-        ("1000m", "1"),
-        ("0.5", "500m"),
-        ("1.5Gi", "1536Mi"),
-        ("1024Ki", "1Mi"),
-        ("1023Ki", "1023Ki"),
-        ("512", "512"),
-        ("0.5Ki", "512"),
-        ("0.5Mi", "512Ki"),
-        ("10000", "10k"),
-        ("1500", "1500"),
-        ("1e3", "1e3"),
-        ("1e4", "10e3"),
-        ("1000e3", "1e6"),
-        ("0.500", "500m"),
-        ("010.500", "010.500"),
-        ("0.050", "50m"),
-        ("1.500", "1.500"),
-        ("007", "007"),
-        ("+1", "+1"),
-        ("-1500m", "-1500m"),
-        ("0", "0"),
-        ("0Gi", "0"),
-        ("100Ei", "9223372036854775807"),
-        ("0.0000000001", "1n"),
-        ("1E", "1E"),
-        ("1E-1", "100e-3"),
-        ("0.5e3", "500"),
-        ("0.1Ki", "102400m"),
-        ("1.0000000001", "1000000001n"),
-        ("100000000000000000000Ei", "9223372036854775807"),
-        ("1000P", "1E"),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(Quantity::parse(text).unwrap().to_string(), expected, "{text}");
-    }
-}
-
-#[test]
-fn what_is_no_quantity_is_none() {
-    for text in
-        ["", ".", "+", "m", "1 ", "1mm", "1e", "1e1.5", "1.2.3", "0x1", "1e999999999999", "1e2000000000"]
-    {
-        assert!(Quantity::parse(text).is_none(), "{text}");
-    }
 }

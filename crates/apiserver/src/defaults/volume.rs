@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::image;
-use super::rule::Constant::{Flag, Null, Number, Object, Text};
-use super::rule::{self, Rule, listed, missing, unsaid};
+use super::rule::Constant::{Flag, Number, Object, Text};
+use super::rule::{self, Rule, missing, unsaid};
 
 /// `rw-r--r--`
 const MODE: i64 = 0o644;
@@ -14,24 +14,15 @@ const VOLUME: &[Rule] = &[
     missing("configMap", "defaultMode", Number(MODE)),
     missing("downwardAPI", "defaultMode", Number(MODE)),
     unsaid("downwardAPI.items[].fieldRef", "apiVersion", Text("v1")),
-    missing("downwardAPI.items[].resourceFieldRef", "divisor", Text("0")),
     missing("projected", "defaultMode", Number(MODE)),
-    listed("projected", "sources"),
     missing("projected.sources[].serviceAccountToken", "expirationSeconds", Number(3600)),
     unsaid("projected.sources[].downwardAPI.items[].fieldRef", "apiVersion", Text("v1")),
-    missing("projected.sources[].downwardAPI.items[].resourceFieldRef", "divisor", Text("0")),
-    missing("ephemeral.volumeClaimTemplate", "metadata", Object),
-    missing("ephemeral.volumeClaimTemplate", "spec", Object),
-    missing("ephemeral.volumeClaimTemplate.spec", "resources", Object),
     missing("ephemeral.volumeClaimTemplate.spec", "volumeMode", Text("Filesystem")),
-    missing("ephemeral.volumeClaimTemplate.spec.dataSource", "apiGroup", Null),
-    missing("ephemeral.volumeClaimTemplate.spec.dataSourceRef", "apiGroup", Null),
 ];
 
 /// Sources that a Pod's volume and a PersistentVolume both can have.
 const SOURCE: &[Rule] = &[
     missing("hostPath", "type", Text("")),
-    missing("iscsi", "lun", Number(0)),
     unsaid("iscsi", "iscsiInterface", Text("default")),
     unsaid("rbd", "pool", Text("rbd")),
     unsaid("rbd", "user", Text("admin")),
@@ -40,7 +31,6 @@ const SOURCE: &[Rule] = &[
     missing("azureDisk", "fsType", Text("ext4")),
     missing("azureDisk", "readOnly", Flag(false)),
     missing("azureDisk", "kind", Text("Shared")),
-    missing("scaleIO", "secretRef", Null),
     unsaid("scaleIO", "storageMode", Text("ThinProvisioned")),
     unsaid("scaleIO", "fsType", Text("xfs")),
 ];

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::reading::{list, text};
 use crate::field::Error;
-use crate::schema::names::label_1035;
+use crate::names::dns_1035_label;
 
 const PATH: &str = "spec.conversion";
 
@@ -110,7 +110,7 @@ fn review_versions(versions: &[Value], errors: &mut Vec<Error>) {
             continue;
         }
         errors.extend(
-            label_1035(version).into_iter().map(|detail| Error::invalid(field.clone(), *version, detail)),
+            dns_1035_label(version).into_iter().map(|detail| Error::invalid(field.clone(), *version, detail)),
         );
     }
     if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {

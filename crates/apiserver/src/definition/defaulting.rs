@@ -46,6 +46,15 @@ pub fn prepare_for_update(crd: &mut Value, old: &Value) {
     remember_stored_version(crd);
 }
 
+/// A change of the status alone leaves the rest as it was, and forgets no version that objects are stored in.
+pub fn prepare_status_for_update(crd: &mut Value, old: &Value) {
+    if !crd.is_object() {
+        return;
+    }
+    crd["spec"] = old["spec"].clone();
+    remember_stored_version(crd);
+}
+
 fn remember_stored_version(crd: &mut Value) {
     let versions = list(&crd["spec"], "versions").iter();
     let Some(stored) = versions.clone().find(|version| version["storage"] == true) else { return };

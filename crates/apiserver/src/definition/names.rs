@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::reading::{list, text};
 use crate::field::Error;
-use crate::schema::names::{label_1035, subdomain};
+use crate::names::{dns_1035_label, dns_subdomain};
 
 /// Names that a definition cannot do without.
 pub(super) fn required(names: &Value, errors: &mut Vec<Error>) {
@@ -22,7 +22,7 @@ pub(super) fn validate(names: &Value, path: &str, errors: &mut Vec<Error>) {
     }
     for name in ["kind", "listKind"] {
         let value = text(names, name);
-        let problems = label_1035(&value.to_lowercase());
+        let problems = dns_1035_label(&value.to_lowercase());
         if !value.is_empty() && !problems.is_empty() {
             let detail = format!("may have mixed case, but should otherwise match: {}", problems.join(","));
             errors.push(Error::invalid(format!("{path}.{name}"), value, detail));
@@ -41,7 +41,7 @@ fn labels(names: &Value, name: &str, path: &str, errors: &mut Vec<Error>) {
     for (index, value) in list(names, name).iter().enumerate() {
         // Unlike the others, these may not even be empty.
         let value = value.as_str().unwrap_or_default();
-        let problems = label_1035(value);
+        let problems = dns_1035_label(value);
         if !problems.is_empty() {
             errors.push(Error::invalid(format!("{path}.{name}[{index}]"), value, problems.join(",")));
         }
@@ -49,7 +49,7 @@ fn labels(names: &Value, name: &str, path: &str, errors: &mut Vec<Error>) {
 }
 
 fn label(value: &str, field: &str, errors: &mut Vec<Error>) {
-    let problems = label_1035(value);
+    let problems = dns_1035_label(value);
     if !value.is_empty() && !problems.is_empty() {
         errors.push(Error::invalid(field, value, problems.join(",")));
     }
@@ -58,7 +58,7 @@ fn label(value: &str, field: &str, errors: &mut Vec<Error>) {
 /// The group and the name of the definition, which is made of the group and the plural.
 pub(super) fn identity(crd: &Value, errors: &mut Vec<Error>) {
     let (name, spec) = (text(&crd["metadata"], "name"), &crd["spec"]);
-    let mut problems = subdomain(name);
+    let mut problems = dns_subdomain(name);
     if name != format!("{}.{}", text(&spec["names"], "plural"), text(spec, "group")) {
         problems.push("must be spec.names.plural+\".\"+spec.group".into());
     }
@@ -66,7 +66,7 @@ pub(super) fn identity(crd: &Value, errors: &mut Vec<Error>) {
 }
 
 pub(super) fn group(group: &str, errors: &mut Vec<Error>) {
-    let problems = subdomain(group);
+    let problems = dns_subdomain(group);
     if group.is_empty() {
         errors.push(Error::required("spec.group", ""));
     } else if !problems.is_empty() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::reading::{flag, list, schema, text};
 use super::{approval, conversion, names, schemas, version};
 use crate::field::{Error, Problem};
-use crate::schema::names::label_1035;
+use crate::names::dns_1035_label;
 
 /// What is wrong with a new definition. Its metadata beyond the name is for others to check.
 pub fn validate_create(crd: &Value) -> Vec<Error> {
@@ -103,7 +103,7 @@ fn spec(spec: &Value, errors: &mut Vec<Error>) {
 
 fn version(version: &Value, index: usize, shared: &Shared<'_>, errors: &mut Vec<Error>) {
     let path = format!("spec.versions[{index}]");
-    let problems = label_1035(text(version, "name"));
+    let problems = dns_1035_label(text(version, "name"));
     if !problems.is_empty() {
         errors.push(Error::invalid(format!("{path}.name"), text(version, "name"), problems.join(",")));
     }
@@ -157,7 +157,7 @@ fn version_names(versions: &[Value], shared: &Shared<'_>, errors: &mut Vec<Error
         complain("must have exactly one version marked as storage version");
     }
     let first = versions.first().map(|version| text(version, "name")).unwrap_or_default();
-    let problems = label_1035(first);
+    let problems = dns_1035_label(first);
     if !first.is_empty() && !problems.is_empty() {
         errors.push(Error::invalid("spec.version", first, problems.join(",")));
     }

@@ -1,12 +1,13 @@
 //! Objects inside an object: they name their kind, and their metadata is in order.
 
-pub(crate) mod names;
+mod names;
 
 use serde_json::Value;
 
 use super::path::Path;
 use super::{Schema, Shape, metadata};
 use crate::field::Error;
+use crate::names::dns_1035_label;
 
 /// What is wrong with the embedded objects of a value. The value itself is none of them.
 pub(super) fn validate(schema: &Schema, value: &Value) -> Vec<Error> {
@@ -89,7 +90,7 @@ fn api_version(text: &str) -> Option<String> {
 }
 
 fn kind(text: &str) -> Option<String> {
-    let problems = names::label_1035(&text.to_lowercase());
+    let problems = dns_1035_label(&text.to_lowercase());
     (!problems.is_empty())
         .then(|| format!("may have mixed case, but should otherwise match: {}", problems.join(",")))
 }

@@ -6,6 +6,7 @@ use std::str::Chars;
 
 use serde_json::Value;
 
+use crate::names;
 use crate::object::Object;
 
 /// Every requirement must hold.
@@ -59,6 +60,16 @@ impl LabelSelector {
         }
     }
 
+    /// A selector as objects hold one. Nothing where it is not well-formed.
+    pub fn read(selector: &Value) -> Option<Self> {
+        let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+        let equal = labels.map(|(key, value)| {
+            Requirement::checked(key, Operator::In, BTreeSet::from([value.as_str()?.to_owned()]))
+        });
+        let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+        equal.chain(expressions.map(Requirement::read)).collect::<Option<_>>().map(Self)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -77,12 +88,30 @@ impl Requirement {
             return Err(crate::field::Error::invalid("values[0]", bad.as_str(), why).to_string());
         }
         for (index, value) in values.iter().enumerate() {
-            crate::validation::names::label_value(value).into_iter().next().map_or(Ok(()), |why| {
+            names::label_value(value).into_iter().next().map_or(Ok(()), |why| {
                 let field = format!("values[{index}][{key}]");
                 Err(crate::field::Error::invalid(field, value.as_str(), why).to_string())
             })?;
         }
         Ok(Self { key, operator, values })
+    }
+
+    fn read(expression: &Value) -> Option<Self> {
+        let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+        let values: BTreeSet<String> =
+            values.map(|value| value.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+        let operator = match (expression.get("operator")?.as_str()?, values.is_empty()) {
+            ("In", false) => Operator::In,
+            ("NotIn", false) => Operator::NotIn,
+            ("Exists", true) => Operator::Exists,
+            ("DoesNotExist", true) => Operator::DoesNotExist,
+            _ => return None,
+        };
+        Self::checked(expression.get("key")?.as_str()?, operator, values)
+    }
+
+    fn checked(key: &str, operator: Operator, values: BTreeSet<String>) -> Option<Self> {
+        names::qualified_name(key).is_empty().then(|| Self::new(key.to_owned(), operator, values).ok())?
     }
 
     fn holds(&self, label: Option<&str>) -> bool {
@@ -199,7 +228,7 @@ impl Parser {
             Token::Word(key) => key,
             other => return Err(format!("found '{}', expected: identifier", other.text())),
         };
-        if let Some(why) = crate::validation::names::qualified_name(&key).into_iter().next() {
+        if let Some(why) = names::qualified_name(&key).into_iter().next() {
             return Err(crate::field::Error::invalid("<nil>", key, why).to_string());
         }
         if negated {
@@ -306,6 +335,32 @@ mod tests {
             ["gone", "app=db", "tier in (b,c)", "!app", "app!=web", "tier notin (a)", "size>5", "app>1"]
         {
             assert!(!matches(selector, labels()), "{selector}");
+        }
+    }
+
+    #[test]
+    fn selectors_of_objects_select_the_same() {
+        let matches = |selector: Value| {
+            let object = json!({"metadata": {"labels": {"app": "web", "tier": "a"}}});
+            LabelSelector::read(&selector).map(|selector| selector.matches(&object))
+        };
+        let expression = |key: &str, operator: &str, values: Value| {
+            matches(json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]}))
+        };
+        assert_eq!(matches(json!({})), Some(true));
+        assert_eq!(matches(json!({"matchLabels": {"app": "web"}})), Some(true));
+        assert_eq!(matches(json!({"matchLabels": {"app": "db"}})), Some(false));
+        assert_eq!(expression("tier", "In", json!(["a", "b"])), Some(true));
+        assert_eq!(expression("tier", "NotIn", json!(["a"])), Some(false));
+        assert_eq!(expression("tier", "Exists", json!([])), Some(true));
+        assert_eq!(expression("tier", "DoesNotExist", json!(null)), Some(false));
+        for (key, operator, values) in [
+            ("a", "In", json!([])),
+            ("a", "Exists", json!(["b"])),
+            ("a", "Gt", json!(["1"])),
+            ("-", "Exists", json!([])),
+        ] {
+            assert_eq!(expression(key, operator, values), None, "{key} {operator}");
         }
     }
 

@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields;
+use crate::pointer;
 
 pub(super) fn apply(pod: &mut Value) {
     let Some(labels) = pod["metadata"]["labels"].as_object().cloned() else { return };
     for affinity in ["podAffinity", "podAntiAffinity"] {
         let required = format!("/spec/affinity/{affinity}/requiredDuringSchedulingIgnoredDuringExecution");
-        for term in fields::list_mut(pod, &required) {
+        for term in pointer::list_mut(pod, &required) {
             select(term, &labels);
         }
         let preferred = format!("/spec/affinity/{affinity}/preferredDuringSchedulingIgnoredDuringExecution");
-        for preference in fields::list_mut(pod, &preferred) {
+        for preference in pointer::list_mut(pod, &preferred) {
             preference.get_mut("podAffinityTerm").into_iter().for_each(|term| select(term, &labels));
         }
     }
-    let constraints = fields::list_mut(pod, "/spec/topologySpreadConstraints").iter_mut();
+    let constraints = pointer::list_mut(pod, "/spec/topologySpreadConstraints").iter_mut();
     constraints.for_each(|constraint| select(constraint, &labels));
 }
 
@@ -28,7 +28,7 @@ fn select(term: &mut Value, labels: &Map<String, Value>) {
         .collect();
     if term["labelSelector"].is_object() {
         for requirement in requirements {
-            fields::push(term, "/labelSelector/matchExpressions", requirement);
+            pointer::push(term, "/labelSelector/matchExpressions", requirement);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::fields;
+use crate::pointer;
 
 /// A block of IPv4 addresses: `10.96.0.0/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +90,13 @@ fn hash(name: &str) -> u32 {
 
 /// The addresses that a Service has.
 pub(super) fn addresses_of(service: &Value) -> impl Iterator<Item = u32> {
-    let addresses = fields::list(service, "/spec/clusterIPs").iter().filter_map(Value::as_str);
+    let addresses = pointer::list(service, "/spec/clusterIPs").iter().filter_map(Value::as_str);
     addresses.filter_map(|address| address.parse::<Ipv4Addr>().ok()).map(Ipv4Addr::to_bits)
 }
 
 /// The node ports that a Service has, that of its health checks among them.
 pub(super) fn ports_of(service: &Value) -> impl Iterator<Item = u32> {
-    let ports = fields::list(service, "/spec/ports").iter().map(|port| &port["nodePort"]);
+    let ports = pointer::list(service, "/spec/ports").iter().map(|port| &port["nodePort"]);
     ports.chain(service.pointer("/spec/healthCheckNodePort")).filter_map(number).filter(|port| *port != 0)
 }
 

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::fields;
 use super::pod::set_condition;
 use crate::field;
 use crate::identity::GroupResource;
+use crate::pointer;
 use crate::status::Status;
 
 /// Puts a Pod on the node that a Binding names.
@@ -17,8 +17,8 @@ pub fn bind(pod: &mut Value, binding: &Value, now: Timestamp) -> Result<(), Stat
     }
     check_target(&binding["target"])?;
     check_free(pod, &name)?;
-    fields::set(pod, "/spec/nodeName", binding["target"]["name"].clone());
-    fields::remove(pod, "/status/nominatedNodeName");
+    pointer::set(pod, "/spec/nodeName", binding["target"]["name"].clone());
+    pointer::remove(pod, "/status/nominatedNodeName");
     for field in ["annotations", "labels"] {
         merge(pod, binding, field);
     }
@@ -58,6 +58,6 @@ fn merge(pod: &mut Value, binding: &Value, field: &str) {
     let Some(more) = binding["metadata"][field].as_object() else { return };
     for (key, value) in more {
         let key = key.replace('~', "~0").replace('/', "~1");
-        fields::set(pod, &format!("/metadata/{field}/{key}"), value.clone());
+        pointer::set(pod, &format!("/metadata/{field}/{key}"), value.clone());
     }
 }

@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use super::fields;
+use crate::pointer;
 
 /// A claim has two fields for its source. The old one took anything and ignored most of it; the new one may name what
 /// it wants. Readers of either find what can be said in both.
 pub(super) fn settle_sources(claim: &mut Value, old: Option<&Value>) {
-    let source = |object: &Value| fields::said(object, "/spec/dataSource").cloned();
-    let reference = |object: &Value| fields::said(object, "/spec/dataSourceRef").cloned();
+    let source = |object: &Value| pointer::said(object, "/spec/dataSource").cloned();
+    let reference = |object: &Value| pointer::said(object, "/spec/dataSourceRef").cloned();
     if reference(claim).is_some_and(|reference| is_elsewhere(&reference)) {
-        fields::remove(claim, "/spec/dataSourceRef");
+        pointer::remove(claim, "/spec/dataSourceRef");
     }
     let had_one = old.is_some_and(|old| source(old).is_some() || reference(old).is_some());
     let counts = |source: &Value| had_one || reference(claim).is_some() || was_always_possible(source);
     if !source(claim).is_none_or(|source| counts(&source)) {
-        fields::remove(claim, "/spec/dataSource");
+        pointer::remove(claim, "/spec/dataSource");
     }
     match (source(claim), reference(claim)) {
-        (Some(source), None) => fields::set(claim, "/spec/dataSourceRef", source),
+        (Some(source), None) => pointer::set(claim, "/spec/dataSourceRef", source),
         (None, Some(mut reference)) => {
-            fields::remove(&mut reference, "/namespace");
-            fields::set(claim, "/spec/dataSource", reference);
+            pointer::remove(&mut reference, "/namespace");
+            pointer::set(claim, "/spec/dataSource", reference);
         }
         _ => {}
     }
@@ -50,6 +50,6 @@ pub(super) fn note_phase(new: &mut Value, old: &Value, now: &str) {
         _ => return,
     };
     if !time.is_null() {
-        fields::set(new, "/status/lastPhaseTransitionTime", time);
+        pointer::set(new, "/status/lastPhaseTransitionTime", time);
     }
 }

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::fields;
+use crate::pointer;
 
 /// Projections of features that are off.
 const PROJECTIONS: [&str; 2] = ["clusterTrustBundle", "podCertificate"];
 
 pub(super) fn forget_in_pod(pod: &mut Value) {
-    fields::remove(pod, "/spec/schedulingGroup");
+    pointer::remove(pod, "/spec/schedulingGroup");
     for list in ["/spec/containers", "/spec/initContainers", "/spec/ephemeralContainers"] {
-        fields::list_mut(pod, list).iter_mut().filter_map(Value::as_object_mut).for_each(forget_stop_signal);
+        pointer::list_mut(pod, list).iter_mut().filter_map(Value::as_object_mut).for_each(forget_stop_signal);
     }
-    for volume in fields::list_mut(pod, "/spec/volumes") {
-        let sources = fields::list_mut(volume, "/projected/sources").iter_mut();
+    for volume in pointer::list_mut(pod, "/spec/volumes") {
+        let sources = pointer::list_mut(volume, "/projected/sources").iter_mut();
         for source in sources.filter_map(Value::as_object_mut) {
             source.retain(|field, _| !PROJECTIONS.contains(&field.as_str()));
         }
@@ -29,13 +29,13 @@ fn forget_stop_signal(container: &mut Map<String, Value>) {
 
 /// Coordinated leader election is off.
 pub(super) fn forget_election(lease: &mut Value) {
-    fields::remove(lease, "/spec/strategy");
-    fields::remove(lease, "/spec/preferredHolder");
+    pointer::remove(lease, "/spec/strategy");
+    pointer::remove(lease, "/spec/preferredHolder");
 }
 
 /// The topology of endpoints is a field of the past that cannot be written any more.
 pub(super) fn forget_topology(slice: &mut Value) {
-    for endpoint in fields::list_mut(slice, "/endpoints") {
-        fields::remove(endpoint, "/deprecatedTopology");
+    for endpoint in pointer::list_mut(slice, "/endpoints") {
+        pointer::remove(endpoint, "/deprecatedTopology");
     }
 }

@@ -25,14 +25,14 @@ pub fn to_v1(event: Value) -> Value {
     if let Some(fields) = event.as_object_mut() {
         fields.retain(|field, value| *value != "" || !OPTIONAL.contains(&field.as_str()));
     }
-    defaults::apply(&GroupKind::new("events.k8s.io", "Event"), &mut event);
+    defaults::apply_again(&GroupKind::new("events.k8s.io", "Event"), &mut event);
     event
 }
 
 /// An event as `v1` has it.
 pub fn to_core(event: Value) -> Value {
     let mut event = renamed(event, "v1", |core, new| (new, core));
-    defaults::apply(&GroupKind::new("", "Event"), &mut event);
+    defaults::apply_again(&GroupKind::new("", "Event"), &mut event);
     event
 }
 

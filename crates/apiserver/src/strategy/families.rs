@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{list, said, set, text};
 use super::service::family;
 use crate::field;
+use crate::pointer::{list, said, set, text};
 
 /// Fills in the policy and the families, and refuses what this cluster cannot do.
 pub(super) fn settle(service: &mut Value, old: Option<&Value>) -> Result<(), Vec<field::Error>> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::fields::{copy, list, list_mut, push, set, text};
-use super::{affinity, disabled, quality, second};
+use super::{affinity, disabled, quality, time};
+use crate::pointer::{copy, list, list_mut, push, set, text};
 
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
@@ -46,7 +46,7 @@ pub(super) fn prepare_update(subresource: Option<&str>, new: &mut Value, old: &V
 /// Adds a condition, or replaces that of its type; the time is that of the last change.
 pub(super) fn set_condition(pod: &mut Value, mut condition: Value, now: Timestamp) {
     condition["lastProbeTime"] = Value::Null;
-    condition["lastTransitionTime"] = second(now).into();
+    condition["lastTransitionTime"] = time(now).into();
     let conditions = list_mut(pod, "/status/conditions");
     match conditions.iter_mut().find(|known| known["type"] == condition["type"]) {
         Some(known) => {

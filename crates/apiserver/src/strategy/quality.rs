@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::defaults::quantity::Quantity;
+use crate::quantity::Quantity;
 
 /// Resources that count.
 const COUNTED: [&str; 2] = ["cpu", "memory"];

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::allocation::{Pool, Refused, addresses_of, number, ports_of};
 use super::cluster::Cluster;
 use super::families;
-use super::fields::{copy, list, list_mut, remove, said, set, text};
 use crate::defaults::is_externally_accessible;
 use crate::field;
 use crate::identity::GroupKind;
+use crate::pointer::{copy, list, list_mut, remove, said, set, text};
 use crate::status::Status;
 
 pub(super) fn prepare_create(service: &mut Value, cluster: &dyn Cluster) -> Result<(), Status> {

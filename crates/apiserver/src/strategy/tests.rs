@@ -1,4 +1,4 @@
-//! What cannot be seen in one recorded write: the other ways of writing, deletion, and what is given out.
+//! What cannot be seen in one recorded write: the other ways of writing, and what is given out.
 
 use serde_json::json;
 
@@ -9,90 +9,8 @@ fn pod_kind() -> GroupKind {
     GroupKind::new("", "Pod")
 }
 
-fn time(text: &str) -> Timestamp {
-    text.parse().unwrap()
-}
-
 fn noon() -> Timestamp {
-    time("2026-11-15T12:00:00Z")
-}
-
-fn running() -> Value {
-    json!({"metadata": {"name": "a", "generation": 1}, "status": {"phase": "Running"},
-           "spec": {"nodeName": "n", "terminationGracePeriodSeconds": 30}})
-}
-
-#[test]
-fn a_running_pod_has_its_time_to_end() {
-    let mut pod = running();
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, None, noon()), Deletion::Graceful);
-    let marked = json!({"name": "a", "generation": 2, "deletionGracePeriodSeconds": 30,
-                        "deletionTimestamp": "2026-11-15T12:00:30Z"});
-    assert_eq!(pod["metadata"], marked);
-}
-
-#[test]
-fn a_pod_that_does_not_run_goes_at_once() {
-    let mut unscheduled = running();
-    fields::remove(&mut unscheduled, "/spec/nodeName");
-    assert_eq!(begin_deletion(&pod_kind(), &mut unscheduled, Some(60), noon()), Deletion::Immediate);
-    assert_eq!(unscheduled["metadata"]["deletionGracePeriodSeconds"], 0);
-    let mut ended = running();
-    fields::set(&mut ended, "/status/phase", "Succeeded");
-    assert_eq!(begin_deletion(&pod_kind(), &mut ended, None, noon()), Deletion::Immediate);
-}
-
-#[test]
-fn a_second_request_can_only_hurry() {
-    let mut pod = running();
-    begin_deletion(&pod_kind(), &mut pod, None, noon());
-    let later = time("2026-11-15T12:00:05Z");
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(40), later), Deletion::Pending);
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, None, later), Deletion::Pending);
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(10), later), Deletion::Graceful);
-    assert_eq!(pod["metadata"]["deletionTimestamp"], "2026-11-15T12:00:10Z");
-    assert_eq!(pod["metadata"]["generation"], 2);
-}
-
-#[test]
-fn time_that_is_over_leaves_the_node_a_second() {
-    let mut pod = running();
-    begin_deletion(&pod_kind(), &mut pod, None, noon());
-    let later = time("2026-11-15T12:00:20Z");
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(10), later), Deletion::Graceful);
-    assert_eq!(pod["metadata"]["deletionTimestamp"], "2026-11-15T12:00:20Z");
-    assert_eq!(pod["metadata"]["deletionGracePeriodSeconds"], 1);
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(0), later), Deletion::Immediate);
-}
-
-#[test]
-fn negative_and_endless_graces_are_numbers_too() {
-    let mut pod = running();
-    assert_eq!(begin_deletion(&pod_kind(), &mut pod, Some(-7), noon()), Deletion::Graceful);
-    assert_eq!(pod["metadata"]["deletionGracePeriodSeconds"], 1);
-    assert_eq!(begin_deletion(&pod_kind(), &mut running(), Some(i64::MAX), noon()), Deletion::Graceful);
-}
-
-#[test]
-fn a_namespace_stays_until_its_content_is_gone() {
-    let kind = GroupKind::new("", "Namespace");
-    let mut namespace = json!({"metadata": {"name": "a"}, "spec": {"finalizers": ["kubernetes"]}});
-    assert_eq!(begin_deletion(&kind, &mut namespace, None, noon()), Deletion::Graceful);
-    let marked = json!({"metadata": {"name": "a", "deletionTimestamp": "2026-11-15T12:00:00Z"},
-                        "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}});
-    assert_eq!(namespace, marked);
-    assert_eq!(begin_deletion(&kind, &mut namespace, Some(0), noon()), Deletion::Pending);
-    assert_eq!(namespace, marked);
-    fields::remove(&mut namespace, "/spec/finalizers");
-    assert_eq!(begin_deletion(&kind, &mut namespace, None, noon()), Deletion::Immediate);
-}
-
-#[test]
-fn other_kinds_do_not_wait() {
-    let mut claim = json!({"metadata": {"name": "a"}});
-    let kind = GroupKind::new("", "PersistentVolumeClaim");
-    assert_eq!(begin_deletion(&kind, &mut claim, Some(30), noon()), Deletion::Immediate);
-    assert_eq!(claim, json!({"metadata": {"name": "a"}}));
+    "2026-11-15T12:00:00Z".parse().unwrap()
 }
 
 fn binding(target: Value) -> Value {
@@ -124,16 +42,16 @@ fn bindings_that_cannot_be_are_refused_in_the_words_of_the_real_server() {
     };
     let node = binding(json!({"kind": "Node", "name": "n"}));
     let mut taken = pending();
-    fields::set(&mut taken, "/spec/nodeName", "m");
+    pointer::set(&mut taken, "/spec/nodeName", "m");
     let conflict = "Operation cannot be fulfilled on pods/binding \"a\": ";
     let message = format!("{conflict}pod a is already assigned to node \"m\"");
     assert_eq!(refused(&taken, &node), (409, message));
     let mut leaving = pending();
-    fields::set(&mut leaving, "/metadata/deletionTimestamp", "2026-11-15T12:00:00Z");
+    pointer::set(&mut leaving, "/metadata/deletionTimestamp", "2026-11-15T12:00:00Z");
     let message = format!("{conflict}pod a is being deleted, cannot be assigned to a host");
     assert_eq!(refused(&leaving, &node), (409, message));
     let mut gated = pending();
-    fields::push(&mut gated, "/spec/schedulingGates", json!({"name": "g"}));
+    pointer::push(&mut gated, "/spec/schedulingGates", json!({"name": "g"}));
     assert_eq!(refused(&gated, &node), (409, format!("{conflict}pod a has non-empty .spec.schedulingGates")));
     let message =
         "target.kind: Unsupported value: \"Foo\": supported values: \"Node\", \"<empty>\"".to_owned();
@@ -165,7 +83,7 @@ fn service(name: &str, spec: Value) -> Value {
 
 fn made(world: &World, mut service: Value) -> Result<Value, Status> {
     let kind = GroupKind::new("", "Service");
-    defaults::apply(&kind, &mut service);
+    defaults::apply_again(&kind, &mut service);
     prepare_create(&kind, &mut service, world, noon())?;
     Ok(service)
 }
@@ -245,10 +163,10 @@ fn resized(new: Value, old: &Value) -> Value {
 fn a_resize_changes_sizes_and_nothing_else() {
     let mut old = json!({"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": {"containers": [
         {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "1"}}}]}});
-    defaults::apply(&pod_kind(), &mut old);
+    defaults::apply_again(&pod_kind(), &mut old);
     let mut new = old.clone();
-    fields::set(&mut new, "/metadata/labels/a", "c");
-    fields::set(&mut new, "/spec/hostname", "h");
+    pointer::set(&mut new, "/metadata/labels/a", "c");
+    pointer::set(&mut new, "/spec/hostname", "h");
     new["spec"]["containers"][0]["image"] = "i:2".into();
     new["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2".into();
     let mut expected = old.clone();
@@ -277,7 +195,7 @@ fn a_volume_remembers_when_its_phase_changed() {
     let volume = |phase: &str, time: Option<&str>| {
         let mut volume = json!({"metadata": {"name": "a"}, "spec": {}, "status": {"phase": phase}});
         if let Some(time) = time {
-            fields::set(&mut volume, "/status/lastPhaseTransitionTime", time);
+            pointer::set(&mut volume, "/status/lastPhaseTransitionTime", time);
         }
         volume
     };
@@ -294,20 +212,6 @@ fn a_volume_remembers_when_its_phase_changed() {
         prepare_update(&kind, Some("status"), &mut new, &old, &World::default(), noon()).unwrap();
         assert_eq!(new["status"]["lastPhaseTransitionTime"], expected, "{phase} {said:?}");
     }
-}
-
-#[test]
-fn a_definition_remembers_the_versions_it_was_stored_in() {
-    let kind = GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition");
-    let definition =
-        |stored: &str| json!({"metadata": {}, "spec": {"versions": [{"name": stored, "storage": true}]}});
-    let mut old = definition("v1");
-    prepare_create(&kind, &mut old, &World::default(), noon()).unwrap();
-    assert_eq!(old["status"], json!({"storedVersions": ["v1"]}));
-    let mut new = definition("v2");
-    prepare_update(&kind, None, &mut new, &old, &World::default(), noon()).unwrap();
-    assert_eq!(new["status"], json!({"storedVersions": ["v1", "v2"]}));
-    assert!(generation_follows(&kind, None, &new, &old));
 }
 
 #[test]

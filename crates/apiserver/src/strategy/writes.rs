@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::fields;
 use crate::identity::GroupKind;
+use crate::pointer;
 
 /// Fields that a writer's server-side apply does not own, since the write has no effect on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub fn resets(kind: &GroupKind, subresource: Option<&str>) -> Resets {
 pub(super) fn keep(kind: &GroupKind, subresource: Option<&str>, new: &mut Value, old: &Value) {
     let keeps = find(kind, subresource).map_or(&[][..], |write| write.keeps);
     for path in keeps {
-        fields::copy(new, old, &format!("/{}", path.replace('.', "/")));
+        pointer::copy(new, old, &format!("/{}", path.replace('.', "/")));
     }
 }
 

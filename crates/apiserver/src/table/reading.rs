@@ -1,13 +1,11 @@
-//! Reads fields of objects that may lack them.
+//! Reads fields of objects that may lack them, beyond what [`crate::pointer`] does for everybody.
 
 use std::slice;
 
 use serde_json::{Map, Value};
 
-/// The text at a JSON pointer, or nothing.
-pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
+use crate::pointer::list;
+pub(super) use crate::pointer::text;
 
 /// The text at a JSON pointer, or what is printed instead of it.
 pub(super) fn text_or<'a>(object: &'a Value, pointer: &str, otherwise: &'a str) -> &'a str {
@@ -26,7 +24,7 @@ pub(super) fn flag(object: &Value, pointer: &str) -> bool {
 }
 
 pub(super) fn items<'a>(object: &'a Value, pointer: &str) -> slice::Iter<'a, Value> {
-    object.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default().iter()
+    list(object, pointer).iter()
 }
 
 pub(super) fn fields<'a>(object: &'a Value, pointer: &str) -> Option<&'a Map<String, Value>> {

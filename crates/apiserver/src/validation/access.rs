@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::at::At;
+use super::declared;
 use super::labels::{self, Values};
 use super::metadata::{self, NameRule};
-use super::{declared, names};
+use crate::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::quantity::Quantity;
 use crate::field::{Error, Problem};
+use crate::quantity::Quantity;
 
 /// A value, or the lack of one, at a path of an object.
 #[derive(Clone, Copy)]
@@ -130,7 +130,7 @@ impl<'v, 'p> At<'v, 'p> {
     }
 
     pub(super) fn quantity(&self) -> Option<Quantity> {
-        Quantity::of(self.value)
+        Quantity::read(self.value)
     }
 
     /// How many items a list or map has.

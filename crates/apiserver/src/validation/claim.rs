@@ -6,8 +6,9 @@ use super::at::{At, Report, examine};
 use super::labels::{self, Values};
 use super::metadata::{self, NameRule};
 use super::pod::resources;
-use super::quantity::Quantity;
-use super::{declared, difference, names};
+use super::{declared, difference};
+use crate::names;
+use crate::quantity::Quantity;
 
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -78,7 +79,7 @@ fn size(spec: &At) {
 }
 
 pub(super) fn positive(amount: &At) {
-    let quantity = amount.quantity().unwrap_or(Quantity::ZERO);
+    let quantity = amount.quantity().unwrap_or_default();
     if quantity.is_zero() || quantity.is_negative() {
         amount.invalid(quantity.to_string(), "must be greater than zero");
     }
@@ -191,7 +192,7 @@ fn set(object: &mut Value, name: &str, value: Option<Value>) {
 
 /// A claim may be taken back while it is not granted yet, but not below what was granted.
 fn shrunk(spec: &At, old: &Value) {
-    let amount = |value: &Value| Quantity::of(value).unwrap_or(Quantity::ZERO);
+    let amount = |value: &Value| Quantity::read(value).unwrap_or_default();
     let resources = spec.field("resources");
     let requests = resources.field("requests");
     let size = requests.field("storage");
@@ -258,9 +259,9 @@ fn resource_key(place: &At, name: &str) {
 }
 
 pub(super) fn not_negative(amount: &At) {
-    let quantity = amount.quantity().unwrap_or(Quantity::ZERO);
+    let quantity = amount.quantity().unwrap_or_default();
     if quantity.is_negative() {
-        let shown = i64::try_from(quantity.value()).unwrap_or(i64::MIN);
+        let shown = i64::try_from(quantity.whole()).unwrap_or(i64::MIN);
         amount.invalid(shown, "must be a valid resource quantity");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::at::At;
 use super::metadata::{self, NameRule};
-use super::names;
+use crate::names;
 
 /// Of all data of a ConfigMap or Secret together.
 pub(super) const MOST_OF_DATA: usize = 1024 * 1024;

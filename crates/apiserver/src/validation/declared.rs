@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::quantity::Quantity;
+use crate::quantity::Quantity;
 
 /// One line for each type: its fields, as `Shown:wire:type`. A question mark after the name shown means that the field is
 /// left out when it is empty; a wire name with a slash is a path.
@@ -58,7 +58,7 @@ fn of(kind: &str, value: &Value) -> Shown {
         "text" => Shown::Plain(quoted(value.as_str().unwrap_or_default())),
         "flag" => Shown::Plain(value.as_bool().unwrap_or_default().to_string()),
         "number" => Shown::Plain(if value.is_number() { value.to_string() } else { "0".into() }),
-        "quantity" => Shown::Plain(quoted(&Quantity::of(value).unwrap_or(Quantity::ZERO).to_string())),
+        "quantity" => Shown::Plain(quoted(&Quantity::read(value).unwrap_or_default().to_string())),
         "port" if value.is_null() => plain("0"),
         "any" | "time" | "port" => {
             value.as_str().map_or_else(|| plain(&value.to_string()), |text| plain(&quoted(text)))

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::address::Before;
 use super::at::{At, Report};
 use super::metadata::{self, NameRule};
-use super::{address, labels, names};
+use super::{address, labels};
+use crate::names;
 
 const MOST_ENDPOINTS: usize = 1000;
 const MOST_ADDRESSES: usize = 100;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::address::Before;
 use super::at::At;
 use super::metadata::{self, NameRule};
-use super::names;
+use crate::names;
 
 pub(super) fn create(endpoints: &At) {
     metadata::new_of_kubernetes(&endpoints.field("metadata"), true, NameRule::Dns1123Subdomain);

@@ -4,8 +4,9 @@
 use serde_json::Value;
 
 use super::at::{At, Report};
+use super::declared;
 use super::metadata::{self, NameRule};
-use super::{declared, names};
+use crate::names;
 
 const MOST_OF_NAME: usize = 128;
 const MOST_OF_NOTE: usize = 1024;

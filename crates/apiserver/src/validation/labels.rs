@@ -1,7 +1,7 @@
 //! Labels, and what selects objects by their labels.
 
 use super::at::At;
-use super::names;
+use crate::names;
 
 /// A map of labels; errors name the map, not the key.
 pub(super) fn labels(labels: &At) {

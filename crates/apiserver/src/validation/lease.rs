@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::at::At;
 use super::metadata::{self, NameRule};
-use super::names;
+use crate::names;
 
 pub(super) fn create(lease: &At) {
     metadata::new(&lease.field("metadata"), true, NameRule::Dns1123Subdomain);

@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::at::{At, Report, examine};
-use super::{declared, labels, names};
+use super::{declared, labels};
+use crate::apply::{LONGEST_MANAGER, is_printable};
 use crate::field::Error;
 use crate::identity;
+use crate::names;
 
 /// The form that the names of a kind's objects have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +23,6 @@ pub enum NameRule {
 }
 
 const MOST_OF_ANNOTATIONS: usize = 256 * 1024;
-const MOST_OF_MANAGER: usize = 128;
 const MOST_OF_SUBRESOURCE: usize = 256;
 /// Each error shows all owners, so they are not said more often than this.
 const MOST_IN_CONTROL: usize = 8;
@@ -227,23 +228,14 @@ fn managers(managers: &At) {
 
 /// The name under which somebody owns fields.
 pub(super) fn field_manager(manager: &At) {
-    if manager.text().len() > MOST_OF_MANAGER {
-        manager.too_long(MOST_OF_MANAGER);
+    let name = manager.text();
+    if name.len() > LONGEST_MANAGER {
+        manager.too_long(LONGEST_MANAGER);
     }
-    for (position, character) in manager.text().char_indices() {
-        if !is_printable(character) {
-            let code = u32::from(character);
-            let shown = format!("invalid character U+{code:04X} (at position {position})");
-            manager.invalid(manager.text(), shown);
-        }
+    for (position, unprintable) in name.char_indices().filter(|(_, it)| !is_printable(*it)) {
+        let code = u32::from(unprintable);
+        manager.invalid(name, format!("invalid character U+{code:04X} (at position {position})"));
     }
-}
-
-/// As Go has it: letters, marks, numbers, punctuation, symbols and the plain space.
-fn is_printable(character: char) -> bool {
-    let invisible =
-        matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{feff}' | '\u{ad}');
-    character == ' ' || !(character.is_control() || character.is_whitespace() || invisible)
 }
 
 impl NameRule {
@@ -296,5 +288,22 @@ pub(super) fn template(metadata: &At) {
         if place.exists() && *place.value != json!("") && *place.value != json!(0) {
             place.forbidden("cannot be set");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_managers_say_how_and_by_whom() {
+        let entries = json!({"managedFields": [{"operation": "Apply", "manager": "m"},
+                                               {"operation": "Nope", "fieldsType": "x"}]});
+        let errors = examine(&entries, |metadata| managers(&metadata.field("managedFields")));
+        let expected = [
+            "managedFields[1].operation: Invalid value: \"Nope\": must be `Apply` or `Update`",
+            "managedFields[1].fieldsType: Invalid value: \"x\": must be `FieldsV1`",
+        ];
+        assert_eq!(errors.iter().map(Error::to_string).collect::<Vec<_>>(), expected);
     }
 }

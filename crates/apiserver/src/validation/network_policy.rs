@@ -6,7 +6,7 @@ use super::address::{Before, sloppy_network};
 use super::at::{At, examine};
 use super::labels::{self, Values};
 use super::metadata::{self, NameRule};
-use super::names;
+use crate::names;
 
 /// What an old policy was and may stay.
 struct Allowances<'v> {

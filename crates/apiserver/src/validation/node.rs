@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::at::At;
 use super::metadata::{self, NameRule};
-use super::{address, declared, names, pod};
+use super::{address, declared, pod};
 use crate::field::Quoted;
+use crate::names;
 
 const TAINTS: &str = "scheduler.alpha.kubernetes.io/taints";
 const MOST_OF_FEATURE: usize = 253;

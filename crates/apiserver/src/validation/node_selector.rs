@@ -2,7 +2,7 @@
 
 use super::at::At;
 use super::labels::{self, Values};
-use super::names;
+use crate::names;
 
 pub(super) fn selector(selector: &At, values: Values) {
     let terms = selector.field("nodeSelectorTerms");

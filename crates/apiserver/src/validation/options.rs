@@ -175,6 +175,8 @@ mod tests {
         assert_eq!(errors, ["fieldManager: Required value: is required for apply patch"]);
         let errors = texts(patch(&WriteOptions::default(), Patch::Other { force: true }));
         assert_eq!(errors, ["force: Forbidden: may not be specified for non-apply patch"]);
+        let named = WriteOptions { field_manager: "me".into(), ..WriteOptions::default() };
+        assert_eq!(patch(&named, Patch::Apply), []);
     }
 
     #[test]
@@ -184,6 +186,8 @@ mod tests {
         let errors = texts(write(&options));
         assert_eq!(errors[0], "fieldManager: Too long: may not be more than 128 bytes");
         assert!(errors[1].ends_with(": invalid character U+000A (at position 1)"), "{}", errors[1]);
+        let fine = WriteOptions { field_manager: "fine name-1.é".into(), ..WriteOptions::default() };
+        assert_eq!(write(&fine), []);
     }
 
     #[test]

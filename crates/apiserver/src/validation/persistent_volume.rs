@@ -6,7 +6,8 @@ use super::at::{At, Report};
 use super::labels::Values;
 use super::metadata::{self, NameRule};
 use super::volume_sources::{self as sources, Source};
-use super::{claim, declared, difference, names, node_selector, paths};
+use super::{claim, declared, difference, node_selector, paths};
+use crate::names;
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
 /// In the order in which Kubernetes looks for them.

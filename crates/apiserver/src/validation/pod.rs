@@ -27,8 +27,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::at::At;
+use super::labels;
 use super::metadata::{self, NameRule};
-use super::{labels, names};
+use crate::names;
 use allowances::Allowances;
 pub(super) use handlers::port;
 pub(super) use scheduling::{taint_effect, tolerations};

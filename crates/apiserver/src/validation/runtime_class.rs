@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::at::{At, Report};
 use super::metadata::{self, NameRule};
-use super::{declared, labels, names, pod};
+use super::{declared, labels, pod};
+use crate::names;
 
 pub(super) fn create(class: &At) {
     metadata::new(&class.field("metadata"), false, NameRule::Dns1123Subdomain);

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::at::At;
 use super::metadata::{self, NameRule};
-use super::{declared, labels, names, pod};
+use super::{declared, labels, pod};
+use crate::names;
 
 const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 const MODE: &str = "service.kubernetes.io/topology-mode";

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::at::{At, Report};
 use super::metadata::{self, NameRule};
-use super::names;
+use crate::names;
 
 const MOST_PARAMETERS: usize = 512;
 const MOST_OF_PARAMETERS: usize = 256 * 1024;

@@ -2,8 +2,8 @@
 //! fields must be given is data; what more is asked of some sources stands below.
 
 use super::at::At;
-use super::names;
 use super::paths::{descending_path, file_mode, no_backsteps};
+use crate::names;
 
 /// A source and its rules.
 #[derive(Clone, Copy)]

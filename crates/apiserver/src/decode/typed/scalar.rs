@@ -9,7 +9,8 @@ use super::super::identity::kind_of;
 use super::super::structs::{Type, Width};
 use super::failure::{Failure, Path};
 use super::time::{self as times, Precision};
-use super::{Walk, Walked, quantity as quantities};
+use super::{Walk, Walked};
+use crate::quantity as quantities;
 
 /// Go does not mind bits after the last byte.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

@@ -1,6 +1,6 @@
 //! The names that ServiceAccounts have as users, and their groups.
 
-use crate::security::names::{is_label, is_subdomain};
+use crate::names::{dns_label, dns_subdomain};
 
 const PREFIX: &str = "system:serviceaccount:";
 const EVERY: &str = "system:serviceaccounts";
@@ -17,7 +17,7 @@ pub fn groups(namespace: &str) -> Vec<String> {
 /// The namespace and name of a ServiceAccount, where a user's name is that of one.
 pub fn parse(username: &str) -> Option<(&str, &str)> {
     let (namespace, name) = username.strip_prefix(PREFIX)?.split_once(':')?;
-    (is_label(namespace) && namespace.len() <= 63 && is_subdomain(name)).then_some((namespace, name))
+    (dns_label(namespace).is_empty() && dns_subdomain(name).is_empty()).then_some((namespace, name))
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! The selectors in the attributes of a review. RBAC does not look at them; what is checked is that they are well-formed,
 //! and what is told is where they were ignored because they are not.
 
-mod raw;
-
 use serde_json::Value;
 
 use crate::field::Error;
+use crate::names;
 use crate::security::json::{at, text, texts};
-use crate::security::names;
+use crate::selector::{FieldSelector, LabelSelector};
 
 const PATH: &str = "spec.resourceAttributes";
 
@@ -95,10 +94,10 @@ fn requirement_errors(requirement: &Value, kind: Kind, path: &str) -> Vec<Error>
 }
 
 fn label_errors(key: &str, values: &[String], path: &str) -> Vec<Error> {
-    let of_key = names::key_problems(key).into_iter();
+    let of_key = names::qualified_name(key).into_iter();
     let of_key = of_key.map(|problem| Error::invalid(format!("{path}.key"), key, problem));
     let of_values = values.iter().enumerate().flat_map(|(position, value)| {
-        let problems = names::value_problems(value).into_iter();
+        let problems = names::label_value(value).into_iter();
         problems
             .map(move |problem| Error::invalid(format!("{path}.values[{position}]"), value.as_str(), problem))
     });
@@ -109,8 +108,8 @@ fn read(selector: &Value, kind: Kind) -> Read {
     let raw = text(selector, &["rawSelector"]);
     if !raw.is_empty() {
         let readable = match kind {
-            Kind::Field => raw::is_field_selector(raw),
-            Kind::Label => raw::is_label_selector(raw),
+            Kind::Field => FieldSelector::parse(raw).is_ok(),
+            Kind::Label => LabelSelector::parse(raw).is_ok(),
         };
         return if readable { Read::All } else { Read::Nothing };
     }

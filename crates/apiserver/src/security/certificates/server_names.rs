@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::security::names::is_subdomain;
+use crate::names::dns_subdomain;
 
 /// By which Pods know the API of a cluster, and everybody their own machine.
 const ALWAYS: [&str; 5] = [
@@ -34,7 +34,7 @@ impl ServerNames {
     #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
         let name = name.trim().to_ascii_lowercase();
-        if is_subdomain(&name) {
+        if dns_subdomain(&name).is_empty() {
             self.names.insert(name);
         }
         self

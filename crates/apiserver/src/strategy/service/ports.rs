@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{full_name, gets_ports, has_ports, invalid, needs_health_check};
 use crate::field;
+use crate::pointer::{list, list_mut, set, text};
 use crate::status::Status;
 use crate::strategy::allocation::{Pool, Refused, number};
-use crate::strategy::fields::{list, list_mut, set, text};
 
 /// Ports with the same number, for different protocols, share a node port.
 pub(super) fn allocate(service: &mut Value, pool: &mut Pool) -> Result<(), Status> {

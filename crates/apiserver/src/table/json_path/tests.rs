@@ -1,3 +1,5 @@
+//! Paths next to what the real printer makes of them.
+
 use proptest::prelude::*;
 use serde_json::json;
 

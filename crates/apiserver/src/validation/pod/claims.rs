@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::at::At;
-use super::super::{declared, names};
+use super::super::declared;
 use super::annotations;
+use crate::names;
 
 /// Claims that a container makes use of, which are among those of its pod.
 pub(super) fn used(claims: &At, of_pod: &BTreeSet<&str>) {

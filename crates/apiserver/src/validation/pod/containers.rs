@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::super::at::At;
-use super::super::names;
 use super::{Context, environment, handlers, mounts, network, resources, security};
+use crate::names;
 
 const RESTARTS: [&str; 3] = ["Always", "Never", "OnFailure"];
 const MOST_RULES: usize = 20;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::at::At;
-use super::super::{names, paths};
+use super::super::paths;
 use super::containers;
+use crate::names;
 
 /// What a variable may tell of its pod.
 const FIELDS: [&str; 9] = [

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::super::at::At;
-use super::super::names;
 use super::Context;
+use crate::names;
 
 /// What a handler can be, in the order in which Kubernetes looks.
 const OF_PROBES: [&str; 4] = ["exec", "httpGet", "tcpSocket", "grpc"];

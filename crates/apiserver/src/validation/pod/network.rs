@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::address::Before;
 use super::super::at::At;
-use super::super::names;
+use crate::names;
 
 const MOST_NAMESERVERS: usize = 3;
 const MOST_SEARCHES: usize = 32;

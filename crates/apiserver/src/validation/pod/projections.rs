@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::super::at::At;
 use super::super::labels::{self, Values};
 use super::super::volume_sources::key_to_path;
-use super::super::{declared, names, paths};
+use super::super::{declared, paths};
 use super::volumes;
+use crate::names;
 
 const KEY_TYPES: [&str; 6] = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
 const DAY: i64 = 24 * 60 * 60;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::at::At;
-use super::super::names;
-use super::super::quantity::Quantity;
 use super::allowances::Allowances;
 use super::claims;
+use crate::names;
+use crate::quantity::Quantity;
 
 pub(super) const HUGE_PAGES: &str = "hugepages-";
 const STANDARD: [&str; 20] = [
@@ -113,7 +113,7 @@ pub(super) fn requirements(
 /// What can be shared may be promised more often than it is there; all else is requested as it is limited.
 fn within_limit(amount: &At, name: &str, limits: &At, requests: &At) {
     let shareable = is_native(name) && !name.starts_with(HUGE_PAGES);
-    let quantity = amount.quantity().unwrap_or(Quantity::ZERO);
+    let quantity = amount.quantity().unwrap_or_default();
     let limit = limits.key(name);
     if !limit.exists() {
         if !shareable {
@@ -121,7 +121,7 @@ fn within_limit(amount: &At, name: &str, limits: &At, requests: &At) {
         }
         return;
     }
-    let most = limit.quantity().unwrap_or(Quantity::ZERO);
+    let most = limit.quantity().unwrap_or_default();
     if quantity != most && !shareable {
         requests.invalid(quantity.to_string(), format!("must be equal to {name} limit of {most}"));
     } else if quantity > most {
@@ -139,9 +139,9 @@ pub(super) fn huge_pages_are_divisible(container: &At) {
 
 fn huge_page_is_divisible(name: &str, amount: &At) {
     let Some(size) = name.strip_prefix(HUGE_PAGES) else { return };
-    let quantity = amount.quantity().unwrap_or(Quantity::ZERO);
-    let size = Quantity::parse(size).filter(|size| size.value() > 0 && size.is_whole());
-    if size.is_none_or(|size| quantity.value() % size.value() != 0) {
+    let quantity = amount.quantity().unwrap_or_default();
+    let size = Quantity::parse(size).filter(|size| size.whole() > 0 && size.is_whole());
+    if size.is_none_or(|size| quantity.whole() % size.whole() != 0) {
         let shown = quantity.to_string();
         let detail = format!("{shown} is not positive integer multiple of {name}");
         amount.invalid(shown, detail);
@@ -150,7 +150,7 @@ fn huge_page_is_divisible(name: &str, amount: &At) {
 
 /// An amount of a resource; `amount` may not be there.
 pub(in super::super) fn amount(amount: &At, name: &str) {
-    let quantity = amount.quantity().unwrap_or(Quantity::ZERO);
+    let quantity = amount.quantity().unwrap_or_default();
     if quantity.is_negative() {
         amount.invalid(quantity.to_string(), "must be greater than or equal to 0");
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::at::At;
 use super::super::labels::{self, Values};
-use super::super::{names, node_selector};
+use super::super::node_selector;
 use super::allowances::Allowances;
 use super::spread;
+use crate::names;
 
 pub(super) fn affinity(affinity: &At, allowances: &Allowances) {
     if let Some(nodes) = affinity.field("nodeAffinity").given() {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::at::At;
 use super::super::labels::{self, Values};
-use super::super::names;
 use super::allowances::Allowances;
+use crate::names;
 
 const BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 

@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::super::address::Before;
 use super::super::at::At;
-use super::super::quantity::Quantity;
-use super::super::{address, declared, metadata, names};
+use super::super::{address, declared, metadata};
 use super::allowances::Allowances;
 use super::{annotations, transitions};
+use crate::names;
+use crate::quantity::Quantity;
 
 const LISTS: [&str; 3] = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
 
@@ -146,7 +147,7 @@ fn node_claim(claim: &At, status: &At, spec: &At) {
         if resource.contains('/') && !resource.contains("kubernetes.io/") {
             amount.invalid(resource, "must be a node allocatable resource name");
         }
-        if let Some(quantity) = amount.quantity().filter(|quantity| Quantity::is_negative(*quantity)) {
+        if let Some(quantity) = amount.quantity().filter(Quantity::is_negative) {
             amount.invalid(quantity.to_string(), "must be non-negative");
         }
     }

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::super::at::At;
 use super::super::volume_sources::{self as sources, Source};
-use super::super::{claim, names, paths};
+use super::super::{claim, paths};
 use super::allowances::Allowances;
 use super::{containers, environment, projections};
+use crate::names;
 
 /// In the order in which Kubernetes looks for them.
 const SOURCES: [Source; 30] = [
@@ -107,7 +108,7 @@ fn source(volume: &At, pod: &str, allowances: &Allowances) {
 
 fn empty_directory(source: &At) {
     let limit = source.field("sizeLimit");
-    if limit.quantity().is_some_and(super::super::quantity::Quantity::is_negative) {
+    if limit.quantity().is_some_and(|limit| limit.is_negative()) {
         limit.forbidden("SizeLimit field must be a valid resource quantity");
     }
 }

@@ -1,8 +1,8 @@
 //! What only pods on Windows have: accounts, and containers that are processes of the host.
 
 use super::super::at::At;
-use super::super::names;
 use super::containers;
+use crate::names;
 
 const MOST_OF_CREDENTIALS: usize = 64 * 1024;
 const MOST_OF_DOMAIN: usize = 256;

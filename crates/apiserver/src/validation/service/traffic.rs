@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::super::address;
 use super::super::address::Before;
 use super::super::at::At;
-use super::super::{address, names};
+use crate::names;
 
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
 const RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";

@@ -4,9 +4,9 @@ use super::super::service_account;
 use super::super::user::{ANONYMOUS, UNAUTHENTICATED};
 use super::User;
 use crate::field::{self, Error, Quoted};
+use crate::names::dns_subdomain;
 use crate::security::authorization::index::MASTERS;
 use crate::security::authorization::{Attributes, Index, Resource, forbidden};
-use crate::security::names::{is_subdomain, subdomain_problems};
 use crate::status::Status;
 
 const GROUP: &str = "authentication.k8s.io";
@@ -206,7 +206,7 @@ fn key_problems(key: &str) -> Vec<Error> {
         return vec![Error::invalid(FIELD, key, "must be a domain-prefixed path (such as \"acme.io/foo\")")];
     };
     let mut problems: Vec<_> =
-        subdomain_problems(host).map(|problem| Error::invalid(FIELD, host, problem)).collect();
+        dns_subdomain(host).into_iter().map(|problem| Error::invalid(FIELD, host, problem)).collect();
     let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
     if !path.bytes().all(is_path) {
         let why = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
@@ -217,7 +217,7 @@ fn key_problems(key: &str) -> Vec<Error> {
 
 /// The node that a user's name is that of.
 fn node(username: &str) -> Option<&str> {
-    username.strip_prefix(NODE).filter(|name| is_subdomain(name))
+    username.strip_prefix(NODE).filter(|name| dns_subdomain(name).is_empty())
 }
 
 /// Whether a token says that its Pod is on a node.

@@ -9,9 +9,9 @@ const MOST_OF_SUBDOMAIN: usize = 253;
 const MOST_OF_LABEL: usize = 63;
 
 /// A rule about a text.
-pub(super) type Rule = fn(&str) -> Vec<String>;
+pub(crate) type Rule = fn(&str) -> Vec<String>;
 
-pub(super) fn dns_label(text: &str) -> Vec<String> {
+pub(crate) fn dns_label(text: &str) -> Vec<String> {
     let mut messages = at_most(text, MOST_OF_LABEL, "characters");
     if is_label(text) {
         return messages;
@@ -26,7 +26,7 @@ pub(super) fn dns_label(text: &str) -> Vec<String> {
     messages
 }
 
-pub(super) fn dns_subdomain(text: &str) -> Vec<String> {
+pub(crate) fn dns_subdomain(text: &str) -> Vec<String> {
     subdomain(text, "characters")
 }
 
@@ -39,7 +39,7 @@ fn subdomain(text: &str, unit: &str) -> Vec<String> {
     messages
 }
 
-pub(super) fn dns_subdomain_with_underscores(text: &str) -> Vec<String> {
+pub(crate) fn dns_subdomain_with_underscores(text: &str) -> Vec<String> {
     let form = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and \
                 must start and end with an alphanumeric character";
     let label = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
@@ -55,7 +55,7 @@ pub(super) fn dns_subdomain_with_underscores(text: &str) -> Vec<String> {
 }
 
 /// A label that starts with a letter.
-pub(super) fn dns_1035_label(text: &str) -> Vec<String> {
+pub(crate) fn dns_1035_label(text: &str) -> Vec<String> {
     let form = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
                 character, and end with an alphanumeric character";
     let mut messages = at_most(text, MOST_OF_LABEL, "characters");
@@ -67,7 +67,7 @@ pub(super) fn dns_1035_label(text: &str) -> Vec<String> {
 
 /// The name of a service in an endpoint slice: at least two labels, perhaps with a dot at the end. The message is about
 /// one text of the name, which comes with it.
-pub(super) fn full_domain_name(text: &str) -> Option<(&str, String)> {
+pub(crate) fn full_domain_name(text: &str) -> Option<(&str, String)> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let messages = dns_subdomain(name);
     if !messages.is_empty() {
@@ -109,7 +109,7 @@ pub(crate) fn qualified_name(text: &str) -> Vec<String> {
 }
 
 /// A qualified name in which case does not matter, such as the key of an annotation.
-pub(super) fn caseless_qualified_name(text: &str) -> Vec<String> {
+pub(crate) fn caseless_qualified_name(text: &str) -> Vec<String> {
     qualified_name(&text.to_lowercase())
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn label_value(text: &str) -> Vec<String> {
 }
 
 /// A key of a ConfigMap or Secret, which also names a file.
-pub(super) fn config_key(text: &str) -> Vec<String> {
+pub(crate) fn config_key(text: &str) -> Vec<String> {
     let form = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
     let mut messages = at_most(text, MOST_OF_SUBDOMAIN, "characters");
     let fits = !text.is_empty() && text.bytes().all(is_label_byte);
@@ -140,7 +140,7 @@ pub(super) fn config_key(text: &str) -> Vec<String> {
     messages
 }
 
-pub(super) fn variable_name(text: &str) -> Vec<String> {
+pub(crate) fn variable_name(text: &str) -> Vec<String> {
     let form =
         "a valid environment variable name must consist only of printable ASCII characters other than '='";
     let mut messages = Vec::new();
@@ -150,7 +150,7 @@ pub(super) fn variable_name(text: &str) -> Vec<String> {
     messages
 }
 
-pub(super) fn port_name(text: &str) -> Vec<String> {
+pub(crate) fn port_name(text: &str) -> Vec<String> {
     let mut messages = at_most(text, 15, "characters");
     let mut demand = |met: bool, message: &str| push_unless(&mut messages, met, || message.to_owned());
     let fits = !text.is_empty() && text.bytes().all(|byte| is_lower(byte) || byte == b'-');
@@ -161,7 +161,7 @@ pub(super) fn port_name(text: &str) -> Vec<String> {
     messages
 }
 
-pub(super) fn header_name(text: &str) -> Vec<String> {
+pub(crate) fn header_name(text: &str) -> Vec<String> {
     let form = "a valid HTTP header must consist of alphanumeric characters or '-'";
     let mut messages = Vec::new();
     let fits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -170,14 +170,14 @@ pub(super) fn header_name(text: &str) -> Vec<String> {
 }
 
 /// A name that can stand in a path, which is all that is asked of the names of roles.
-pub(super) fn path_segment(text: &str) -> Vec<String> {
+pub(crate) fn path_segment(text: &str) -> Vec<String> {
     match text {
         "." | ".." => vec![format!("may not be '{text}'")],
         _ => path_segment_prefix(text),
     }
 }
 
-pub(super) fn path_segment_prefix(text: &str) -> Vec<String> {
+pub(crate) fn path_segment_prefix(text: &str) -> Vec<String> {
     let illegal = ["/", "%"].into_iter().filter(|illegal| text.contains(illegal));
     illegal.map(|illegal| format!("may not contain '{illegal}'")).collect()
 }
@@ -222,7 +222,7 @@ fn push_unless(messages: &mut Vec<String>, met: bool, message: impl FnOnce() -> 
 }
 
 /// The two spaces between examples are Kubernetes'.
-pub(super) fn with_pattern(form: &str, pattern: &str, examples: &[&str]) -> String {
+pub(crate) fn with_pattern(form: &str, pattern: &str, examples: &[&str]) -> String {
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
     format!("{form} (e.g. {}regex used for validation is '{pattern}')", examples.join(" or "))
 }
