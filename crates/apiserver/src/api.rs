@@ -127,3 +127,6 @@ fn exists(target: &Target<'_>, name: &str, current: &Value) -> Status {
 /// In the words that clients look for.
 pub(crate) const CHANGED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
+
+#[cfg(test)]
+mod tests;

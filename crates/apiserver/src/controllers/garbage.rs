@@ -158,3 +158,6 @@ fn overtaken(status: Status) -> Result<(), Status> {
 fn is_of_interest(object: &Value) -> bool {
     !object.owners().is_empty() || object.is_deleting()
 }
+
+#[cfg(test)]
+mod tests;
