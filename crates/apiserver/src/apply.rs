@@ -35,6 +35,7 @@ use self::application::Application;
 use self::ledger::Write;
 use self::managed::{Managed, entries, is_reset, set_entries, without_entries};
 use crate::identity::group_version;
+use crate::object::time;
 use crate::schema::Schema;
 use crate::status::Status;
 
@@ -144,7 +145,7 @@ impl Context<'_> {
     }
 
     fn time(&self) -> String {
-        self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+        time(self.now)
     }
 }
 

@@ -8,7 +8,6 @@ mod default_values;
 mod defaulting;
 mod keywords;
 mod names;
-mod pruning;
 mod reading;
 mod rules;
 mod scale;
@@ -28,7 +27,6 @@ use reading::{list, text, texts};
 
 pub use acceptance::{Deletion, deletion_status, status};
 pub use defaulting::{default, prepare_for_create, prepare_for_update, prepare_status_for_update};
-pub use pruning::prune;
 pub use scale::Scale;
 pub use validation::{validate_create, validate_update, warnings};
 

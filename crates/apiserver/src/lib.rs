@@ -11,6 +11,7 @@ pub mod definition;
 pub mod deletion;
 pub mod discovery;
 pub mod field;
+mod go;
 pub mod identity;
 mod names;
 pub mod negotiation;

@@ -264,6 +264,15 @@ mod tests {
     }
 
     #[test]
+    fn names_are_too_long_by_characters_and_labels_by_bytes() {
+        let long = "a".repeat(254);
+        assert_eq!(dns_1035_label(&long), ["must be no more than 63 characters"]);
+        assert_eq!(dns_subdomain(&long), ["must be no more than 253 characters"]);
+        assert_eq!(label_value(&long), ["must be no more than 63 bytes"]);
+        assert_eq!(qualified_name(&format!("{long}/a")), ["prefix part must be no more than 253 bytes"]);
+    }
+
+    #[test]
     fn a_domain_name_has_two_labels_at_least() {
         assert_eq!(full_domain_name("a.b."), None);
         assert_eq!(full_domain_name("a").map(|(text, _)| text), Some("a"));

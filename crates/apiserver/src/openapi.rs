@@ -2,6 +2,7 @@
 //! `kubectl apply` reads to know which parameters the server takes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use ring::digest;
 use serde_json::{Map, Value, json};
@@ -43,7 +44,10 @@ pub fn hash(registry: &Registry, group: &str, version: &str) -> String {
             context.update(defined.version().open_api.to_string().as_bytes());
         }
     }
-    context.finish().as_ref().iter().fold(String::new(), |text, byte| text + &format!("{byte:02X}"))
+    context.finish().as_ref().iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02X}").expect("text can always be added to");
+        text
+    })
 }
 
 /// `/openapi/v3/api/v1` and `/openapi/v3/apis/GROUP/VERSION`

@@ -10,6 +10,7 @@ mod strategic;
 
 use serde_json::Value;
 
+use crate::go;
 use crate::status::Status;
 
 pub use json::{json, unknown_fields};
@@ -35,18 +36,7 @@ pub fn undecodable(form: Form, cause: &str) -> Status {
 
 /// The refusal of a value that is not what the Go type of the real server takes.
 fn mismatch(form: Form, value: &Value, target: &str) -> Status {
-    undecodable(form, &format!("json: cannot unmarshal {} into Go {target}", json_kind(value)))
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+    undecodable(form, &format!("json: cannot unmarshal {} into Go {target}", go::kind_of(value)))
 }
 
 /// Kubernetes does not say which operation or directive failed.

@@ -62,6 +62,12 @@ fn field_mut<'a>(object: &'a mut Value, at: &str) -> Option<&'a mut Value> {
     })
 }
 
-fn unescaped(field: &str) -> String {
+/// A name as it stands in a pointer.
+pub(crate) fn escaped(field: &str) -> String {
+    field.replace('~', "~0").replace('/', "~1")
+}
+
+/// The name that stands in a pointer.
+pub(crate) fn unescaped(field: &str) -> String {
     field.replace("~1", "/").replace("~0", "~")
 }

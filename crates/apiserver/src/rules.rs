@@ -51,6 +51,9 @@ fn judge(
     expected: Expected<'_>,
 ) -> Result<(Value, Vec<String>), Status> {
     if let Origin::Defined(defined) = &resource.origin {
+        if let Some(error) = defined.version().schema.unreadable(&decoded.object) {
+            return Err(Status::bad_request(error.to_string()));
+        }
         let unknown = defined.version().schema.prune(&mut decoded.object);
         decoded.problems.extend(unknown.into_iter().map(Problem::Unknown));
     }

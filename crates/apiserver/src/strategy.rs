@@ -30,7 +30,6 @@ pub use allocation::AddressRange;
 pub use binding::bind;
 pub use cluster::Cluster;
 pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
-pub use writes::{Resets, resets};
 
 /// Prepares a new object for validation. Its name is final.
 ///

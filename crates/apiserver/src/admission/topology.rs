@@ -29,7 +29,7 @@ fn label(object: &mut Value, node: &str, cluster: &dyn Cluster) {
     let Some(node) = cluster.get(&GroupKind::new("", "Node"), "", node) else { return };
     for label in LABELS {
         if let Some(value) = node["metadata"]["labels"].get(label) {
-            let label = label.replace('/', "~1");
+            let label = pointer::escaped(label);
             pointer::set(object, &format!("/metadata/labels/{label}"), value.clone());
         }
     }

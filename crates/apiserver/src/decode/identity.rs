@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::{Expected, typed};
+use crate::go::kind_of;
 use crate::status::Status;
 
 /// The version and kind that an object says it is of.
@@ -146,16 +147,4 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a str, Strin
 
 fn parse_error(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: json: {why}")
-}
-
-/// A value by its kind, as Go names it.
-pub(super) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

@@ -272,3 +272,23 @@ proptest! {
         let _ = decoded(&bytes, Media::Protobuf, recorded.expected());
     }
 }
+
+#[test]
+fn unknown_keywords_of_a_schema_are_dropped_and_named_as_kubernetes_does() {
+    let schema = json!({
+        "type": "object", "foo": 1, "x-kubernetes-validations": [{"rule": "true", "oops": 1}],
+        "properties": {"spec": {"type": "object", "bar": 2, "allOf": [{"qq": 1}]}},
+    });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]},
+    });
+    let decoded = value(definition, DEFINITION).unwrap();
+    let mut unknown: Vec<_> = decoded.problems.iter().map(Problem::to_string).collect();
+    unknown.sort();
+    let root = "spec.versions[0].schema.openAPIV3Schema";
+    let expected =
+        ["foo", "properties.spec.allOf[0].qq", "properties.spec.bar", "x-kubernetes-validations[0].oops"];
+    assert_eq!(unknown, expected.map(|path| format!("unknown field \"{root}.{path}\"")));
+    assert_eq!(value(decoded.object, DEFINITION).unwrap().problems, []);
+}

@@ -9,9 +9,9 @@ pub(crate) mod time;
 
 use serde_json::{Map, Value};
 
-use super::identity::kind_of;
 use super::problem::{Paths, Problem};
 use super::structs::{Field, Omit, Own, Struct, StructId, Type, structs};
+use crate::go::kind_of;
 pub use failure::Failure;
 use failure::Path;
 

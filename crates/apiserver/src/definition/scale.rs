@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::reading::text;
 use crate::field::{Error, shown_float};
+use crate::go;
 
 /// Where a scale finds its numbers: paths such as `.spec.replicas`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ fn find<'a>(
     is_wanted: fn(&Value) -> bool,
 ) -> Result<Option<&'a Value>, String> {
     let error = |value: &Value, wanted: &str| {
-        let (shown, found) = (shown(value), go_type(value));
+        let (shown, found) = (shown(value), go::type_of(value));
         format!("{path} accessor error: {shown} is of the type {found}, expected {wanted}")
     };
     let mut value = object;
@@ -71,18 +72,6 @@ fn find<'a>(
         value = inside;
     }
     if is_wanted(value) { Ok(Some(value)) } else { Err(error(value, wanted)) }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 /// As Go's `%v` shows a value.

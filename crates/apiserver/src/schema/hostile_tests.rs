@@ -139,7 +139,6 @@ proptest! {
         for mut crd in [schema.take(), json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": spec}}]}}), json!({"spec": spec})] {
             crate::definition::default(&mut crd);
             crate::definition::prepare_for_create(&mut crd);
-            crate::definition::prune(&mut crd);
             crate::definition::validate_create(&crd);
             crate::definition::validate_update(&crd, &crd);
             crate::definition::status(&crd, std::slice::from_ref(&crd), "now");

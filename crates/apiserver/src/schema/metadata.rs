@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Schema, Shape, from_open_api};
 use crate::field::Quoted;
+use crate::go;
 
 /// The fields that every object has.
 pub(super) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -40,7 +41,7 @@ pub(super) fn unreadable(metadata: &Value) -> Option<String> {
         Value::Object(_) => mismatch(&SCHEMA, metadata, ""),
         Value::Null => None,
         other => {
-            Some(format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", json_kind(other)))
+            Some(format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", go::kind_of(other)))
         }
     }
 }
@@ -62,7 +63,7 @@ fn mismatch(schema: &Schema, value: &Value, name: &str) -> Option<String> {
         }
         (shape, other) => Some(format!(
             "json: cannot unmarshal {} into Go struct field ObjectMeta.{name} of type {}",
-            json_kind(other),
+            go::kind_of(other),
             go_kind(shape)
         )),
     }
@@ -72,17 +73,6 @@ fn no_time(text: &str) -> Option<String> {
     let layout = "2006-01-02T15:04:05Z07:00";
     let wrong = text.parse::<jiff::Timestamp>().is_err();
     wrong.then(|| format!("parsing time {0} as \"{layout}\": cannot parse {0} as \"2006\"", Quoted(text)))
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 fn go_kind(shape: &Shape) -> &'static str {

@@ -57,7 +57,7 @@ fn check_free(pod: &Value, name: &str) -> Result<(), Status> {
 fn merge(pod: &mut Value, binding: &Value, field: &str) {
     let Some(more) = binding["metadata"][field].as_object() else { return };
     for (key, value) in more {
-        let key = key.replace('~', "~0").replace('/', "~1");
+        let key = pointer::escaped(key);
         pointer::set(pod, &format!("/metadata/{field}/{key}"), value.clone());
     }
 }

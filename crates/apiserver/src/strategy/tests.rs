@@ -215,17 +215,6 @@ fn a_volume_remembers_when_its_phase_changed() {
 }
 
 #[test]
-fn what_a_way_of_writing_has_no_effect_on_is_not_owned() {
-    let of = |subresource| resets(&pod_kind(), subresource);
-    assert_eq!(of(None), Resets::Only(&["status"]));
-    let status = &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"];
-    assert_eq!(of(Some("status")), Resets::Only(status));
-    assert_eq!(of(Some("ephemeralcontainers")), Resets::AllBut(&["spec.ephemeralContainers"]));
-    assert_eq!(resets(&GroupKind::new("", "ConfigMap"), None), Resets::Only(&[]));
-    assert_eq!(resets(&GroupKind::new("", "Namespace"), None), Resets::Only(&["status"]));
-}
-
-#[test]
 fn the_quality_of_a_pod_follows_from_its_resources() {
     let class = |spec: Value| quality::class(&json!({"spec": spec}));
     let container = |resources: Value| json!({"resources": resources});

@@ -5,22 +5,12 @@ use serde_json::Value;
 use crate::identity::GroupKind;
 use crate::pointer;
 
-/// Fields that a writer's server-side apply does not own, since the write has no effect on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resets {
-    /// These, and everything in them. Fields of fields have dots between them.
-    Only(&'static [&'static str]),
-    /// Everything but these; `[]` stands for any item of a list.
-    AllBut(&'static [&'static str]),
-}
-
-/// What a way of writing (a subresource, or none for the object itself) leaves as it was, and what it resets.
+/// What a way of writing (a subresource, or none for the object itself) leaves as it was.
 struct Write {
     group: &'static str,
     kind: &'static str,
     subresource: Option<&'static str>,
     keeps: &'static [&'static str],
-    resets: Resets,
 }
 
 const STATUS: Option<&str> = Some("status");
@@ -31,28 +21,14 @@ const fn write(
     subresource: Option<&'static str>,
     keeps: &'static [&'static str],
 ) -> Write {
-    Write { group: "", kind, subresource, keeps, resets: Resets::Only(keeps) }
+    Write { group: "", kind, subresource, keeps }
 }
 
 const WRITES: &[Write] = &[
     write("Pod", None, &["status"]),
-    Write {
-        resets: Resets::Only(&["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"]),
-        ..write("Pod", STATUS, &["spec", "metadata.ownerReferences"])
-    },
-    Write {
-        resets: Resets::AllBut(&["spec.ephemeralContainers"]),
-        ..write("Pod", Some("ephemeralcontainers"), &["status"])
-    },
-    Write {
-        resets: Resets::AllBut(&[
-            "spec.containers[].resources",
-            "spec.containers[].resizePolicy",
-            "spec.initContainers[].resources",
-            "spec.initContainers[].resizePolicy",
-        ]),
-        ..write("Pod", Some("resize"), &["status"])
-    },
+    write("Pod", STATUS, &["spec", "metadata.ownerReferences"]),
+    write("Pod", Some("ephemeralcontainers"), &["status"]),
+    write("Pod", Some("resize"), &["status"]),
     write("Service", None, &["status"]),
     write("Service", STATUS, &["spec"]),
     write("PersistentVolumeClaim", None, &["status"]),
@@ -61,17 +37,11 @@ const WRITES: &[Write] = &[
     write("PersistentVolume", STATUS, &["spec"]),
     write("Node", None, &["status"]),
     write("Node", STATUS, &["spec"]),
-    Write { resets: Resets::Only(&["status"]), ..write("Namespace", None, &["spec.finalizers", "status"]) },
+    write("Namespace", None, &["spec.finalizers", "status"]),
     write("Namespace", STATUS, &["spec"]),
     write("Namespace", Some("finalize"), &["status"]),
-    Write { group: DEFINITIONS, ..write("CustomResourceDefinition", None, &["status"]) },
     Write { group: DEFINITIONS, ..write("CustomResourceDefinition", STATUS, &["spec"]) },
 ];
-
-/// What server-side apply through a subresource leaves out of what it owns.
-pub fn resets(kind: &GroupKind, subresource: Option<&str>) -> Resets {
-    find(kind, subresource).map_or(Resets::Only(&[]), |write| write.resets)
-}
 
 /// Takes what this way of writing does not write from the old object.
 pub(super) fn keep(kind: &GroupKind, subresource: Option<&str>, new: &mut Value, old: &Value) {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::at::{At, Report, examine};
 use super::{declared, labels};
 use crate::apply::{LONGEST_MANAGER, is_printable};
+use crate::deletion::{FOREGROUND, ORPHAN};
 use crate::field::Error;
 use crate::identity;
 use crate::names;
@@ -26,8 +27,6 @@ const MOST_OF_ANNOTATIONS: usize = 256 * 1024;
 const MOST_OF_SUBRESOURCE: usize = 256;
 /// Each error shows all owners, so they are not said more often than this.
 const MOST_IN_CONTROL: usize = 8;
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
 
 /// The metadata of a new object.
 pub fn create(object: &Value, namespaced: bool, rule: NameRule) -> Vec<Error> {

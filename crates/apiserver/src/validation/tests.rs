@@ -68,8 +68,7 @@ fn edited(object: &Value, edits: &Value) -> Value {
 }
 
 fn set(object: &mut Value, pointer: &str, value: Value) {
-    let mut steps: Vec<String> =
-        pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    let mut steps: Vec<String> = pointer.split('/').skip(1).map(crate::pointer::unescaped).collect();
     let last = steps.pop().expect("a pointer has steps");
     let mut place = object;
     for step in steps {
@@ -253,7 +252,7 @@ proptest! {
 fn all_pointers(value: &Value, pointer: String, pointers: &mut Vec<String>) {
     match value {
         Value::Object(map) => map.iter().for_each(|(name, value)| {
-            let name = name.replace('~', "~0").replace('/', "~1");
+            let name = crate::pointer::escaped(name);
             all_pointers(value, format!("{pointer}/{name}"), pointers);
         }),
         Value::Array(items) => items.iter().enumerate().for_each(|(index, value)| {

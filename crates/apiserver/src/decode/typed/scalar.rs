@@ -5,11 +5,11 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
-use super::super::identity::kind_of;
 use super::super::structs::{Type, Width};
 use super::failure::{Failure, Path};
 use super::time::{self as times, Precision};
 use super::{Walk, Walked};
+use crate::go::kind_of;
 use crate::quantity as quantities;
 
 /// Go does not mind bits after the last byte.

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use crate::pointer::unescaped;
 use serde_json::Value;
 
 /// How many bytes all copies of one patch may add.
@@ -130,7 +131,7 @@ impl Document {
 
 impl Pointer {
     fn parse(path: &str) -> Option<Self> {
-        let mut parents: Vec<String> = path.split('/').skip(1).map(unescape).collect();
+        let mut parents: Vec<String> = path.split('/').skip(1).map(unescaped).collect();
         let key = parents.pop()?;
         Some(Self { parents, key })
     }
@@ -155,10 +156,6 @@ impl Pointer {
             _ => None,
         })
     }
-}
-
-fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 /// A missing field reads as null; a missing item is an error.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::{Printed, rejected};
 use super::{Fields, directive};
 use crate::field::Quoted;
+use crate::go;
 use crate::status::Status;
 
 #[derive(Debug, thiserror::Error)]
@@ -78,15 +79,7 @@ impl From<Refusal> for Status {
 }
 
 fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "%!s(<nil>)",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
+    if value.is_null() { "%!s(<nil>)" } else { go::type_of(value) }
 }
 
 /// What `%s` makes of a value that should have been text.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Call, check_name};
 use crate::api::Proposal;
-use crate::decode::{self, Limits};
+use crate::decode::{self, FieldValidation, Limits};
 use crate::identity::GroupKind;
 use crate::options::{Write, WriteOptions};
 use crate::resource::Verb;
@@ -87,12 +87,31 @@ fn change<'a>(
             Kind::Strategic => patch::Printed(&patch).to_string(),
             _ => patched.to_string(),
         };
+        let unknown = if kind == Kind::Json { patch::unknown_fields(&patch) } else { Vec::new() };
         let (object, warnings) = rules::read(call.resource, patched, options.field_validation)
+            .and_then(|(object, warnings)| {
+                Ok((object, judged(&unknown, warnings, options.field_validation)?))
+            })
             .map_err(|status| unusable(&shown, &status))?;
         call.exchange.warn(warnings);
         check_name(name, &object)?;
         Ok(Proposal::Edit(object))
     }))
+}
+
+/// What a client is told of fields that the operations of its patch do not know.
+fn judged(
+    unknown: &[String],
+    warnings: Vec<String>,
+    validation: FieldValidation,
+) -> Result<Vec<String>, Status> {
+    match validation {
+        FieldValidation::Ignore => Ok(warnings),
+        FieldValidation::Strict if !unknown.is_empty() => {
+            Err(Status::bad_request(format!("strict decoding error: {}", unknown.join(", "))))
+        }
+        _ => Ok([unknown, &warnings].concat()),
+    }
 }
 
 fn patched(call: &Call<'_>, kind: Kind, live: Value, patch: &Value) -> Result<Value, Status> {
