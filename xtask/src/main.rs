@@ -7,6 +7,7 @@ mod deny;
 mod generate;
 mod kube;
 mod parts;
+mod planted;
 mod terminal;
 mod test;
 mod tidy;
@@ -33,6 +34,7 @@ enum Command {
     /// Writes the files that are generated from the code.
     Generate(generate::Arguments),
     Kube(kube::Arguments),
+    Planted(planted::Arguments),
     Test(test::Arguments),
     /// Checks what the compiler does not: layers, house style, documents, links, generated files.
     Tidy,
@@ -56,6 +58,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Deny(arguments) => deny::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Kube(arguments) => kube::run(arguments),
+        Command::Planted(arguments) => planted::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Tidy => tidy::run(),
         Command::Vendor => vendor::run(),

@@ -12,6 +12,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::terminal;
+pub(crate) use embedded::Embedded;
 use suite::Suite;
 use verdict::{Outcome, Verdict};
 

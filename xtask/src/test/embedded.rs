@@ -1,25 +1,26 @@
 //! A server of our own to run suites against: `asb up` in a directory that goes with it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-pub(super) struct Embedded {
+pub(crate) struct Embedded {
     process: Child,
     directory: PathBuf,
 }
 
 impl Embedded {
     /// Starts the program, which must have been built, and waits until it is ready.
-    pub(super) fn start() -> Result<Self> {
+    pub(crate) fn start(program: &Path) -> Result<Self> {
+        ensure!(program.is_file(), "{} was not built", program.display());
         let directory = std::env::temp_dir().join(format!("asb-test-{}", std::process::id()));
         fs::create_dir_all(&directory).with_context(|| format!("create {}", directory.display()))?;
         let log = fs::File::create(directory.join("log")).context("create the log")?;
-        let process = Command::new(program()?)
+        let process = Command::new(program)
             .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(&directory)
             .stdout(Stdio::null())
@@ -27,7 +28,7 @@ impl Embedded {
             .spawn()
             .context("start asb up")?;
         let this = Self { process, directory };
-        let ready = Command::new(program()?)
+        let ready = Command::new(program)
             .args(["status", "--wait", "--data-dir"])
             .arg(&this.directory)
             .stdout(Stdio::null())
@@ -37,7 +38,7 @@ impl Embedded {
         Ok(this)
     }
 
-    pub(super) fn environment(&self, kubectl: Option<PathBuf>) -> Vec<(&'static str, PathBuf)> {
+    pub(crate) fn environment(&self, kubectl: Option<PathBuf>) -> Vec<(&'static str, PathBuf)> {
         let kubeconfig = self.directory.join("kubeconfig");
         let kubectl = kubectl.map(|kubectl| ("ASB_TEST_KUBECTL", kubectl));
         [("ASB_TEST_KUBECONFIG", kubeconfig.clone()), ("KUBECONFIG", kubeconfig)]
@@ -47,12 +48,12 @@ impl Embedded {
     }
 
     /// What it complained of.
-    pub(super) fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.directory.join("log")).unwrap_or_default()
     }
 
     /// Asks it to end, and fails where it does not do so well.
-    pub(super) fn stop(mut self) -> Result<()> {
+    pub(crate) fn stop(mut self) -> Result<()> {
         let id = self.process.id().to_string();
         ensure!(
             Command::new("kill").arg(&id).status().context("run kill")?.success(),
@@ -73,10 +74,9 @@ impl Drop for Embedded {
     }
 }
 
-fn program() -> Result<PathBuf> {
+/// The program as cargo builds it.
+pub(crate) fn program() -> PathBuf {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
-    let program = target.join("debug/asb");
-    ensure!(program.is_file(), "{} was not built", program.display());
-    Ok(program)
+    target.join("debug/asb")
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::Effort;
-use super::embedded::Embedded;
+use super::embedded::{self, Embedded};
 use super::leftovers::Traces;
 use crate::kube::{self, Cluster, Options};
 use crate::parts::{self, clients};
@@ -139,7 +139,7 @@ impl Suite {
 
     fn against_the_embedded(self, effort: Effort) -> Result<()> {
         cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
-        let server = Embedded::start()?;
+        let server = Embedded::start(&embedded::program())?;
         let tested = self.test(effort, &server.environment(Some(kubectl()?)));
         // How it ends matters too, unless it was a test that brought it down.
         tested.and_then(|()| server.stop())
