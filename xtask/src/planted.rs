@@ -64,8 +64,8 @@ fn suite() -> Result<PathBuf> {
         "--message-format=json",
     ];
     let said = terminal::step("build the suite", || command::output(&workspace::root(), "cargo", &build))?;
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let program = messages.filter_map(|message| Some(message["executable"].as_str()?.to_owned())).last();
+    let mut messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let program = messages.filter_map(|message| Some(message["executable"].as_str()?.to_owned())).next_back();
     program.map(PathBuf::from).context("cargo did not say where the suite is")
 }
 
@@ -107,8 +107,8 @@ impl Copy {
     fn try_suite(&self, mistake: &Mistake, suite: &Path) -> Result<bool> {
         let mut build = Command::new("cargo");
         build.args(["build", "--locked", "--quiet", "--package", "asb"]).current_dir(&self.folder);
-        let built = build.env("CARGO_TARGET_DIR", &self.target).status().context("start cargo")?;
-        if !built.success() {
+        let status = build.env("CARGO_TARGET_DIR", &self.target).status().context("start cargo")?;
+        if !status.success() {
             bail!("the mistake does not compile");
         }
         let server = Embedded::start(&self.target.join("debug/asb"))?;
