@@ -42,15 +42,14 @@ fn translate(pattern: &str) -> String {
     while let Some(character) = rest.next() {
         match character {
             '\\' => escape(&mut rest, &mut out),
-            '[' if in_class && rest.peek() == Some(&':') => out.push('['),
-            '[' if in_class => out.push_str("\\["),
+            '[' if in_class => inner_bracket(&mut rest, &mut out),
             '[' => {
                 in_class = true;
                 out.push('[');
                 open_class(&mut rest, &mut out);
             }
             ']' if in_class => {
-                in_class = out.ends_with(':');
+                in_class = false;
                 out.push(']');
             }
             '&' | '~' if in_class => out.extend(['\\', character]),
@@ -68,6 +67,18 @@ fn open_class(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     }
     if rest.next_if_eq(&']').is_some() {
         out.push_str("\\]");
+    }
+}
+
+/// Inside a class a bracket begins a named class, such as `[:alpha:]`, or is a member.
+fn inner_bracket(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
+    let name: String = rest.clone().skip(1).take_while(|it| *it == '^' || it.is_ascii_lowercase()).collect();
+    let whole = format!(":{name}:]");
+    if rest.clone().take(whole.len()).eq(whole.chars()) {
+        rest.nth(whole.len() - 1);
+        out.extend(["[", &whole]);
+    } else {
+        out.push_str("\\[");
     }
 }
 
@@ -120,6 +131,7 @@ mod tests {
         assert!(!matches(r"^\d+$", "٣") && matches(r"^\d+$", "3"));
         assert!(matches(r"^[[]$", "[") && matches(r"^[]a]+$", "]a") && matches("^[a&&b]+$", "a&b"));
         assert!(matches(r"^a{$", "a{") && matches("^a{,2}$", "a{,2}") && matches("^a{2}$", "aa"));
+        assert!(matches("^[a:]*z$", "a:z") && matches("^[[:]+$", "[:") && matches("^[[:^alpha:]]$", "1"));
         assert!(matches(r"^[[:alpha:]_]+$", "ab_") && matches(r"^\Qa.b\E$", "a.b"));
         assert!(!matches(r"^[\w]+$", "é") && matches("^.{1}$", "é"));
     }
