@@ -21,7 +21,7 @@ struct Terminal {
 impl Terminal {
     fn open(kubectl: &Kubectl, arguments: &str) -> Self {
         let program = kubectl.program.to_string_lossy();
-        let line = format!("stty rows 30 cols 100; {program} --server {} {arguments}", kubectl.server());
+        let line = format!("stty rows 30 cols 100; {program} {arguments}");
         let mut command = Command::new("script");
         command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).kill_on_drop(true);
         kubectl.surround(&mut command);

@@ -37,13 +37,9 @@ impl Embedded {
         Ok(this)
     }
 
-    pub(super) fn environment(&self, kubectl: Option<PathBuf>) -> Vec<(&'static str, PathBuf)> {
+    pub(super) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let kubeconfig = self.directory.join("kubeconfig");
-        let kubectl = kubectl.map(|kubectl| ("ASB_TEST_KUBECTL", kubectl));
         [("ASB_TEST_KUBECONFIG", kubeconfig.clone()), ("KUBECONFIG", kubeconfig)]
-            .into_iter()
-            .chain(kubectl)
-            .collect()
     }
 
     /// What it complained of.
