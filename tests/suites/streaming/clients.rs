@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, AttachParams};
+use kube::api::{Api, AttachParams, LogParams};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
@@ -68,6 +68,25 @@ async fn kube_rs_runs_commands() {
     process.stdout().unwrap().read_to_string(&mut output).await.unwrap();
     let status = process.take_status().unwrap().await.unwrap();
     assert_eq!((output.as_str(), status.reason.as_deref()), ("hello\n", Some("NonZeroExitCode")));
+}
+
+#[tokio::test]
+async fn kube_rs_attaches() {
+    let server = Server::start().await;
+    let parameters = AttachParams::default().stdin(true).stderr(false);
+    let mut process = pods(&server).await.attach("demo", &parameters).await.unwrap();
+    process.stdin().unwrap().write_all(b"hello").await.unwrap();
+    let mut output = [0; 5];
+    process.stdout().unwrap().read_exact(&mut output).await.unwrap();
+    assert_eq!(&output, b"hello");
+}
+
+#[tokio::test]
+async fn kube_rs_reads_logs() {
+    let server = Server::start().await;
+    let log =
+        pods(&server).await.logs("demo", &LogParams { tail_lines: Some(1), ..LogParams::default() }).await;
+    assert_eq!(log.unwrap(), "two\n");
 }
 
 #[tokio::test]
