@@ -64,7 +64,7 @@ fn suite() -> Result<PathBuf> {
         "--message-format=json",
     ];
     let said = terminal::step("build the suite", || command::output(&workspace::root(), "cargo", &build))?;
-    let mut messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let program = messages.filter_map(|message| Some(message["executable"].as_str()?.to_owned())).next_back();
     program.map(PathBuf::from).context("cargo did not say where the suite is")
 }
@@ -113,7 +113,7 @@ impl Copy {
         }
         let server = Embedded::start(&self.target.join("debug/asb"))?;
         let status = Command::new(suite)
-            .envs(server.environment(None))
+            .envs(server.environment())
             .env("ASB_CASES", &mistake.cases)
             .current_dir(workspace::root().join("tests"))
             .stdout(Stdio::null())

@@ -1,17 +1,17 @@
 """Does with the Python client what its users do with streams: exec and port-forward.
 
-Is told the server's address, the name of a Pod in the default namespace and a port inside it.
+Is told the name of a Pod in the default namespace and a port inside it; KUBECONFIG says where the server is.
 """
 
 import sys
 
-from kubernetes import client
+from kubernetes import client, config
 from kubernetes.stream import portforward, stream
 
 
-def main(server, pod, port):
-    configuration = client.Configuration(host=server)
-    api = client.CoreV1Api(client.ApiClient(configuration))
+def main(pod, port):
+    config.load_kube_config()
+    api = client.CoreV1Api()
     run(api, pod)
     converse(api, pod, "cat; exit 7")
     api.api_client.set_default_header("sec-websocket-protocol", "v4.channel.k8s.io")
@@ -60,4 +60,4 @@ def forward(api, pod, port):
     print("echoed", len(received), received == sent, "error", forwarded.error(port))
 
 
-main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+main(sys.argv[1], int(sys.argv[2]))

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, AttachParams};
+use kube::api::{Api, AttachParams, LogParams};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
@@ -21,19 +21,20 @@ fn given(variable: &str) -> OsString {
 
 async fn output(mut command: Command, server: &Server) -> String {
     let port = echo().await.to_string();
-    command.args([server.address.as_str(), "demo", &port]);
+    command.env("KUBECONFIG", server.kubeconfig()).args(["demo", &port]);
     let output = finish(command, b"").await;
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout).to_owned()
 }
 
 #[tokio::test]
-async fn client_go_forwards_ports_and_runs_commands_over_spdy() {
+async fn client_go_forwards_ports_and_runs_commands_over_both_transports() {
     let server = Server::start().await;
-    let output = output(Command::new(given("ASB_TEST_GO_CLIENT")), &server).await;
-    let echoed = "echoed 1048576\n".repeat(3);
-    assert_eq!(output, format!("{echoed}stdout \"input\", stderr \"problem\\n\", exit 7\n"));
-    assert_eq!(server.asked(), ["portforward SPDY/3.1", "exec SPDY/3.1"]);
+    let mut command = Command::new(given("ASB_TEST_GO_CLIENT"));
+    command.arg("streams");
+    let ran = ["SPDY", "WebSocket"].map(|it| format!(r#"{it}: stdout "input", stderr "problem\n", exit 7"#));
+    let expected = [&["echoed 1048576"; 3][..], &ran.each_ref().map(String::as_str)].concat();
+    assert_eq!(output(command, &server).await.lines().collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]
@@ -52,9 +53,8 @@ async fn the_python_client_runs_commands_and_forwards_ports() {
     assert_eq!(output(command, &server).await.lines().collect::<Vec<_>>(), expected);
 }
 
-fn pods(server: &Server) -> Api<Pod> {
-    let configuration = kube::Config::new(server.address.parse().expect("an address"));
-    Api::default_namespaced(kube::Client::try_from(configuration).expect("a client"))
+async fn pods(server: &Server) -> Api<Pod> {
+    Api::default_namespaced(server.client().await)
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn kube_rs_runs_commands() {
     let server = Server::start().await;
     let parameters = AttachParams::default().stdin(true).stderr(false);
     let mut process =
-        pods(&server).exec("demo", ["sh", "-c", "head -n 1; exit 4"], &parameters).await.unwrap();
+        pods(&server).await.exec("demo", ["sh", "-c", "head -n 1; exit 4"], &parameters).await.unwrap();
     process.stdin().unwrap().write_all(b"hello\n").await.unwrap();
     let mut output = String::new();
     process.stdout().unwrap().read_to_string(&mut output).await.unwrap();
@@ -71,10 +71,29 @@ async fn kube_rs_runs_commands() {
 }
 
 #[tokio::test]
+async fn kube_rs_attaches() {
+    let server = Server::start().await;
+    let parameters = AttachParams::default().stdin(true).stderr(false);
+    let mut process = pods(&server).await.attach("demo", &parameters).await.unwrap();
+    process.stdin().unwrap().write_all(b"hello").await.unwrap();
+    let mut output = [0; 5];
+    process.stdout().unwrap().read_exact(&mut output).await.unwrap();
+    assert_eq!(&output, b"hello");
+}
+
+#[tokio::test]
+async fn kube_rs_reads_logs() {
+    let server = Server::start().await;
+    let log =
+        pods(&server).await.logs("demo", &LogParams { tail_lines: Some(1), ..LogParams::default() }).await;
+    assert_eq!(log.unwrap(), "two\n");
+}
+
+#[tokio::test]
 async fn kube_rs_forwards_ports() {
     let server = Server::start().await;
     let port = echo().await;
-    let mut forwarder = pods(&server).portforward("demo", &[port]).await.unwrap();
+    let mut forwarder = pods(&server).await.portforward("demo", &[port]).await.unwrap();
     let mut connection = forwarder.take_stream(port).unwrap();
     connection.write_all(b"hello").await.unwrap();
     let mut received = [0; 5];
@@ -87,7 +106,7 @@ async fn kube_rs_forwards_ports() {
 #[tokio::test]
 async fn kube_rs_reads_what_went_wrong_with_a_port() {
     let server = Server::start().await;
-    let mut forwarder = pods(&server).portforward("demo", &[1]).await.unwrap();
+    let mut forwarder = pods(&server).await.portforward("demo", &[1]).await.unwrap();
     let complaint = forwarder.take_error(1).unwrap().await.unwrap();
     assert!(complaint.contains("error forwarding port 1 to pod demo"), "{complaint}");
 }

@@ -1,9 +1,10 @@
 //! kubectl, in the versions at hand and over both of its transports.
 
+use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::time::Duration;
-use std::{env, fs};
 
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
@@ -24,7 +25,7 @@ pub(crate) enum Transport {
 pub(crate) struct Kubectl {
     pub(crate) program: OsString,
     pub(crate) transport: Transport,
-    server: String,
+    kubeconfig: PathBuf,
     home: TempDir,
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn all(server: &Server) -> Vec<Kubectl> {
     let kubectl = |program: OsString, transport| Kubectl {
         program,
         transport,
-        server: server.address.clone(),
+        kubeconfig: server.kubeconfig(),
         home: tempfile::tempdir().expect("a home for kubectl"),
     };
     programs
@@ -53,7 +54,7 @@ fn installed() -> Option<OsString> {
 impl Kubectl {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg("--server").arg(&self.server).args(arguments).kill_on_drop(true);
+        command.args(arguments).kill_on_drop(true);
         self.surround(&mut command);
         command
     }
@@ -61,18 +62,12 @@ impl Kubectl {
     /// Settings for a program that calls kubectl, or for kubectl itself.
     pub(crate) fn surround(&self, command: &mut Command) {
         let websockets = if self.transport == Transport::WebSocket { "true" } else { "false" };
-        let configuration = self.home.path().join("config");
-        fs::write(&configuration, "").expect("an empty kubeconfig");
         command
             .env("HOME", self.home.path())
-            .env("KUBECONFIG", configuration)
+            .env("KUBECONFIG", &self.kubeconfig)
             .env("KUBECACHEDIR", self.home.path().join("cache"))
             .env("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", websockets)
             .env("KUBECTL_PORT_FORWARD_WEBSOCKETS", websockets);
-    }
-
-    pub(crate) fn server(&self) -> &str {
-        &self.server
     }
 
     /// Runs kubectl to its end.

@@ -8,7 +8,7 @@ use asb_apiserver::streaming::{
     Connection, Container, Error, Log, LogOptions, Pod, PodStreams, Process, TerminalSize, Wanted,
 };
 use bytes::Bytes;
-use futures::{StreamExt, stream};
+use futures::{Stream, StreamExt, stream};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 use tokio::net::TcpStream;
 use tokio::process::Command;
@@ -41,7 +41,7 @@ impl PodStreams for LocalNode {
         if container.name.as_deref().is_some_and(|name| name != "main") {
             return Err(Error::NotFound("there is only the container main".to_owned()));
         }
-        let written = stream::iter([Ok(Bytes::from("one\n")), Ok(Bytes::from("two\n"))]);
+        let written = written(options);
         if !options.follow {
             return Ok(written.boxed());
         }
@@ -52,6 +52,14 @@ impl PodStreams for LocalNode {
         });
         Ok(written.chain(rest).boxed())
     }
+}
+
+/// Two lines, and one before the last restart.
+fn written(options: &LogOptions) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+    let lines: &[&str] = if options.previous { &["before\n"] } else { &["one\n", "two\n"] };
+    let tail = options.tail_lines.and_then(|lines| usize::try_from(lines).ok()).unwrap_or(usize::MAX);
+    let lines = lines[lines.len().saturating_sub(tail)..].iter().map(|line| Ok(Bytes::from(*line)));
+    stream::iter(lines.collect::<Vec<_>>())
 }
 
 impl LocalNode {

@@ -1,133 +1,103 @@
-//! The smallest API server that clients of streams accept: discovery of Pods, one Pod, and its streams.
+//! The whole API server in this process, over TLS, with one running Pod whose processes are processes of this machine.
 
-use std::sync::{Arc, Mutex};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use asb_apiserver::streaming::{Pod, Streaming};
-use axum::extract::{Path, Request, State};
-use axum::response::Response;
-use axum::routing::{any, get};
-use axum::{Json, Router};
-use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use asb_apiserver::server::{self, Config};
+use asb_tests::objects::object;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::json;
+use tempfile::TempDir;
 use tokio::sync::Notify;
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::node::LocalNode;
 
+const DEADLINE: Duration = Duration::from_mins(1);
+
 pub(crate) struct Server {
-    pub(crate) address: String,
     pub(crate) more_log: Arc<Notify>,
     processes: TaskTracker,
-    shared: Arc<Shared>,
-    task: AbortHandle,
-}
-
-struct Shared {
-    streaming: Streaming<LocalNode>,
-    /// How each stream was asked for.
-    asked: Mutex<Vec<String>>,
+    client: kube::Client,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+    directory: TempDir,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.task.abort();
+        self.stop.cancel();
     }
 }
 
 impl Server {
+    /// A server that knows the Pod `demo`.
     pub(crate) async fn start() -> Self {
-        let more_log = Arc::new(Notify::new());
-        let processes = TaskTracker::new();
+        let directory = tempfile::tempdir().expect("a directory for the server");
+        let (more_log, processes) = (Arc::new(Notify::new()), TaskTracker::new());
         let node = LocalNode { more_log: Arc::clone(&more_log), processes: processes.clone() };
-        let streaming = Streaming::new(node);
-        let shared = Arc::new(Shared { streaming, asked: Mutex::default() });
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
-        let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let router = router(Arc::clone(&shared));
-        let task =
-            tokio::spawn(async move { axum::serve(listener, router).await.expect("serving never ends") })
-                .abort_handle();
-        Self { address, more_log, processes, shared, task }
+        let config =
+            Config { data_dir: directory.path().join("data"), listen: (Ipv4Addr::LOCALHOST, 0).into() };
+        let server = server::Server::open(&config, node).await.expect("the server opens");
+        let (client, stop) = (server.client(), CancellationToken::new());
+        let task = tokio::spawn(server.run(stop.clone()));
+        let this = Self { more_log, processes, client, stop, task, directory };
+        this.run_the_pod().await;
+        this
     }
 
-    /// How streams were asked for since the last time.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.shared.asked.lock().expect("no test panics while it holds this"))
+    async fn run_the_pod(&self) {
+        let pods = Api::<Pod>::default_namespaced(self.client.clone());
+        pods.create(&PostParams::default(), &pod()).await.expect("the Pod is taken");
+        let running = Patch::Merge(json!({"status": {"phase": "Running"}}));
+        pods.patch_status("demo", &PatchParams::default(), &running).await.expect("the Pod runs");
+    }
+
+    /// A Service in front of the Pod whose port 80 is `port` there.
+    pub(crate) async fn serve(&self, port: u16) {
+        let services = Api::<Service>::default_namespaced(self.client.clone());
+        services.create(&PostParams::default(), &service(port)).await.expect("the Service is taken");
+    }
+
+    /// Where the server says how its administrator reaches it.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.directory.path().join("data/kubeconfig")
+    }
+
+    /// A client that goes through the socket.
+    pub(crate) async fn client(&self) -> kube::Client {
+        let kubeconfig = Kubeconfig::read_from(self.kubeconfig()).expect("the server wrote it");
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        kube::Client::try_from(config.expect("it is whole")).expect("a client")
     }
 
     /// Waits until nobody holds a process any more.
     pub(crate) async fn idle(&self) {
         self.processes.close();
-        timeout(Duration::from_mins(1), self.processes.wait()).await.expect("clients leave in time");
+        timeout(DEADLINE, self.processes.wait()).await.expect("clients leave in time");
     }
 
-    pub(crate) async fn stop(self) {
-        self.shared.streaming.stop().await;
-    }
-}
-
-fn router(shared: Arc<Shared>) -> Router {
-    let pods = "/api/v1/namespaces/{namespace}/pods/{name}";
-    Router::new()
-        .route("/api", get(|| async { Json(json!({"kind": "APIVersions", "versions": ["v1"]})) }))
-        .route(
-            "/apis",
-            get(|| async { Json(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []})) }),
-        )
-        .route("/api/v1", get(|| async { Json(resources()) }))
-        .route(pods, get(|| async { Json(pod()) }))
-        .route(&format!("{pods}/{{verb}}"), any(streams))
-        .with_state(shared)
-}
-
-async fn streams(
-    State(shared): State<Arc<Shared>>,
-    Path((namespace, name, verb)): Path<(String, String, String)>,
-    request: Request,
-) -> Response {
-    let pod = Pod { namespace, name };
-    shared
-        .asked
-        .lock()
-        .expect("no test panics while it holds this")
-        .push(format!("{verb} {}", transport(&request)));
-    match verb.as_str() {
-        "exec" => shared.streaming.exec(pod, request).await,
-        "attach" => shared.streaming.attach(pod, request).await,
-        "portforward" => shared.streaming.port_forward(pod, request).await,
-        _ => shared.streaming.logs(pod, request.uri()).await,
+    /// Stops the server and waits for its end.
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        timeout(DEADLINE, &mut self.task).await.expect("it ends in time").expect("it ends well");
     }
 }
 
-fn transport(request: &Request) -> String {
-    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-    match header("upgrade").unwrap_or("none") {
-        "websocket" => header("sec-websocket-protocol").unwrap_or("websocket").to_owned(),
-        other => other.to_owned(),
-    }
+fn pod() -> Pod {
+    let mut pod: Pod =
+        object("demo", json!({"containers": [{"name": "main", "image": "local", "stdin": true}]}));
+    pod.metadata.labels = Some([("app".to_owned(), "demo".to_owned())].into());
+    pod
 }
 
-fn resources() -> Value {
-    let pods = json!({
-        "name": "pods",
-        "singularName": "pod",
-        "shortNames": ["po"],
-        "namespaced": true,
-        "kind": "Pod",
-        "verbs": ["get", "list"],
-    });
-    json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [pods]})
-}
-
-fn pod() -> Value {
-    json!({
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"name": "demo", "namespace": "default", "uid": "1"},
-        "spec": {"containers": [{"name": "main", "image": "local", "stdin": true}]},
-        "status": {"phase": "Running"},
-    })
+fn service(port: u16) -> Service {
+    object("demo", json!({"selector": {"app": "demo"}, "ports": [{"port": 80, "targetPort": port}]}))
 }

@@ -1,5 +1,6 @@
 //! `kubectl exec -it` at a terminal, which `script` provides.
 
+use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -19,9 +20,10 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn open(kubectl: &Kubectl, arguments: &str) -> Self {
-        let program = kubectl.program.to_string_lossy();
-        let line = format!("stty rows 30 cols 100; {program} --server {} {arguments}", kubectl.server());
+    /// Types a line in which `kubectl` is this kubectl.
+    fn open(kubectl: &Kubectl, line: &str) -> Self {
+        let line = line.replace("kubectl", &kubectl.program.to_string_lossy());
+        let line = format!("stty rows 30 cols 100; {line}");
         let mut command = Command::new("script");
         command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).kill_on_drop(true);
         kubectl.surround(&mut command);
@@ -55,11 +57,29 @@ impl Terminal {
 async fn exec_at_a_terminal_knows_its_size_and_carries_the_exit_code() {
     let server = Server::start().await;
     for kubectl in kubectl::all(&server) {
-        let mut terminal = Terminal::open(&kubectl, "exec -it demo -- sh");
+        let mut terminal = Terminal::open(&kubectl, "kubectl exec -it demo -- sh");
         terminal.shows("size 100x30").await;
         terminal.enter("hello\n").await;
         terminal.shows("you said hello").await;
         terminal.enter("exit 5\n").await;
         assert_eq!(terminal.exit_code().await, Some(5));
+    }
+}
+
+#[tokio::test]
+async fn a_process_at_a_terminal_is_told_when_its_size_changes() {
+    let server = Server::start().await;
+    for kubectl in kubectl::all(&server) {
+        let folder = tempfile::tempdir().unwrap();
+        let (go, make) =
+            (folder.path().join("go"), Command::new("mkfifo").arg(folder.path().join("go")).status());
+        assert!(make.await.unwrap().success());
+        let resize = format!("(read go < {}; stty rows 40 cols 120 < /dev/tty)", go.display());
+        let mut terminal = Terminal::open(&kubectl, &format!("{resize} & kubectl exec -it demo -- sh"));
+        terminal.shows("size 100x30").await;
+        fs::write(&go, "go\n").unwrap();
+        terminal.shows("size 120x40").await;
+        terminal.enter("exit 0\n").await;
+        assert_eq!(terminal.exit_code().await, Some(0));
     }
 }

@@ -1,5 +1,5 @@
-//! The clients that the streams are tried with: kubectl, a program on client-go, and Python with its client library.
-//! What is tried with them is in `tests/suites/streaming`.
+//! The clients that the embedded API server is tried with: kubectl, a program on client-go, and Python with its client
+//! library. What is tried with them is in `tests/suites`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,9 @@ use anyhow::{Context, Result};
 use super::fingerprint;
 use crate::{terminal, workspace};
 
+const GO_SOURCES: &[&str] =
+    &["apply.go", "dynamic.go", "informer.go", "leadership.go", "main.go", "streams.go", "typed.go"];
+
 /// Where the suite finds each, by the variable that says so.
 pub(crate) fn obtain() -> Result<[(&'static str, PathBuf); 3]> {
     let kubectl = super::obtain(&["kubectl"])?.remove("kubectl").context("kubectl was asked for")?;
@@ -19,7 +22,8 @@ pub(crate) fn obtain() -> Result<[(&'static str, PathBuf); 3]> {
 /// The program in `tests/clients/go`, built anew when it changes.
 fn go_client() -> Result<PathBuf> {
     let source = workspace::root().join("tests/clients/go");
-    let program = provide("go-client", &source, &["go.mod", "go.sum", "main.go"], |folder| {
+    let files = [&["go.mod", "go.sum"][..], GO_SOURCES].concat();
+    let program = provide("go-client", &source, &files, |folder| {
         let mut go = Command::new("go");
         go.current_dir(&source).env("CGO_ENABLED", "0");
         go.args(["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-o"])

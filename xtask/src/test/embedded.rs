@@ -38,13 +38,9 @@ impl Embedded {
         Ok(this)
     }
 
-    pub(crate) fn environment(&self, kubectl: Option<PathBuf>) -> Vec<(&'static str, PathBuf)> {
+    pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let kubeconfig = self.directory.join("kubeconfig");
-        let kubectl = kubectl.map(|kubectl| ("ASB_TEST_KUBECTL", kubectl));
         [("ASB_TEST_KUBECONFIG", kubeconfig.clone()), ("KUBECONFIG", kubeconfig)]
-            .into_iter()
-            .chain(kubectl)
-            .collect()
     }
 
     /// What it complained of.

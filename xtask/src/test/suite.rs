@@ -24,7 +24,7 @@ pub(super) enum Suite {
     Dependencies,
     /// Everything that needs nothing but Rust
     Unit,
-    /// The streams of the embedded API server, tried with kubectl, client-go and Python
+    /// The embedded API server, tried with kubectl and the client libraries of Go, Python and Rust
     Clients,
     /// The embedded API server: the answers of a real one, recorded, and the suites that run on any
     Embedded,
@@ -91,10 +91,8 @@ impl Suite {
                 tests(&["--workspace", "--exclude", "asb-tests"], effort, &[])?;
                 tests(&["--package", "asb-tests", "--lib"], effort, &[])
             }
-            Self::Clients => {
-                tests(&["--package", "asb-tests", "--test", "streaming"], effort, &clients::obtain()?)
-            }
-            Self::Embedded => self.against_the_embedded(effort),
+            Self::Clients => self.against_the_embedded(effort, &clients::obtain()?),
+            Self::Embedded => self.against_the_embedded(effort, &[("ASB_TEST_KUBECTL", kubectl()?)]),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
@@ -108,6 +106,7 @@ impl Suite {
     /// The test programs of the `asb-tests` package that this suite is made of.
     fn programs(self) -> &'static [&'static str] {
         match self {
+            Self::Clients => &["kubectl", "libraries", "streaming"],
             Self::Embedded => &["definitions", "differential", "fake_kubelet", "subresources"],
             Self::Kubernetes => &[
                 "conversion",
@@ -137,10 +136,10 @@ impl Suite {
         traces.must_be_gone().and(tested)
     }
 
-    fn against_the_embedded(self, effort: Effort) -> Result<()> {
+    fn against_the_embedded(self, effort: Effort, programs: &[(&'static str, PathBuf)]) -> Result<()> {
         cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
         let server = Embedded::start(&embedded::program())?;
-        let tested = self.test(effort, &server.environment(Some(kubectl()?)));
+        let tested = self.test(effort, &[server.environment().as_slice(), programs].concat());
         // How it ends matters too, unless it was a test that brought it down.
         tested.and_then(|()| server.stop())
     }

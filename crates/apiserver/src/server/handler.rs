@@ -63,6 +63,8 @@ async fn answer(
         reply::warn(&mut response, &exchange.take_warnings());
         return Ok(response);
     }
+    resources::into_stream(&attributes)
+        .map_or(Ok(()), |into| server.gate.authorize(&exchange.user, &into))?;
     // What becomes a stream takes over the connection, and needs the request whole.
     let pod = resources::pod(&exchange, named)?;
     let part = named.subresource.clone().unwrap_or_default();

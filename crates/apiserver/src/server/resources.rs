@@ -82,6 +82,12 @@ pub(super) fn is_stream(method: &Method, path: &ResourcePath) -> bool {
         && matches!(*method, Method::GET | Method::POST)
 }
 
+/// What else is asked of whoever opens a stream into a Pod: a GET does as much as a POST, so it takes the same right.
+pub(super) fn into_stream(asked: &Attributes) -> Option<Attributes> {
+    let only_reads = matches!(&asked.target, authorization::Target::Resource(it) if it.subresource == "log");
+    (asked.verb != "create" && !only_reads).then(|| Attributes { verb: "create".to_owned(), ..asked.clone() })
+}
+
 /// The Pod that a stream is asked of, which must exist.
 pub(super) fn pod(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Pod, Status> {
     let (resource, name) = (find(exchange, path)?, path.name.as_deref().unwrap_or_default());
