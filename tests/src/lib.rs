@@ -10,4 +10,4 @@ pub mod wait;
 pub mod webhook;
 
 pub use cluster::{Cluster, Namespace};
-pub use program::asb;
+pub use program::{asb, program};

@@ -26,7 +26,7 @@ pub async fn asb(arguments: &[&str]) -> Result<String> {
 }
 
 /// Cargo puts programs beside the folder of test programs.
-fn program() -> Result<PathBuf> {
+pub fn program() -> Result<PathBuf> {
     let test = env::current_exe().context("finding this test program")?;
     let folder =
         test.parent().and_then(|deps| deps.parent()).context("test programs lie in target/…/deps")?;

@@ -24,7 +24,7 @@ pub use watch::{Feed, FeedEvent};
 use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::status::Status;
-use crate::store::{Entry, Store, WriteError};
+use crate::store::{Entry, Key, Store, WriteError};
 use crate::{admission, rules};
 
 /// The objects of one cluster and their rules.
@@ -69,6 +69,13 @@ impl Api {
 
     pub fn set_registry(&self, registry: Registry) {
         *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+    }
+
+    /// Whether the definition of a resource is there. What is served follows the definitions, and a moment later is too late
+    /// for whoever saw one go.
+    pub(crate) fn is_still_defined(&self, resource: &Resource) -> bool {
+        let definition = || resource.group_resource().to_string();
+        resource.is_built_in() || self.store.get(&Key::new(DEFINITIONS, None, &definition())).is_some()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -123,6 +130,9 @@ fn exists(target: &Target<'_>, name: &str, current: &Value) -> Status {
     }
     status
 }
+
+/// As the store names them.
+pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 /// In the words that clients look for.
 pub(crate) const CHANGED: &str =

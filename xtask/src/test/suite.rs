@@ -107,7 +107,7 @@ impl Suite {
     fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Clients => &["kubectl", "libraries", "streaming"],
-            Self::Embedded => &["definitions", "differential", "fake_kubelet", "subresources"],
+            Self::Embedded => &["definitions", "differential", "fake_kubelet", "lifecycle", "subresources"],
             Self::Kubernetes => &[
                 "conversion",
                 "definitions",
