@@ -11,7 +11,7 @@ use crate::definition::{self, Definition};
 use crate::deletion::CLEANUP;
 use crate::object::{Object, time};
 use crate::options::{DeleteOptions, Propagation};
-use crate::registry;
+use crate::registry::{self, Registry};
 use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::status::Status;
@@ -50,16 +50,25 @@ pub(crate) async fn serve_definitions(api: &Api) {
         }
     }
     let settled = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    let resources: Vec<Arc<Resource>> =
-        settled.iter().flat_map(|entry| compiled(entry, api.registry().metadata())).collect();
-    api.set_registry(api.registry().with_defined(resources));
+    let registry = api.registry();
+    let resources = settled.iter().flat_map(|entry| resources(entry, &registry));
+    api.set_registry(registry.with_defined(resources.collect()));
 }
 
-/// The resources of a definition, if it is in use.
-fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
+/// The resources of a definition, if it is in use. What was compiled of the same state of it serves on.
+fn resources(entry: &Entry, registry: &Registry) -> Vec<Arc<Resource>> {
     if !is_established(&entry.value) {
         return Vec::new();
     }
+    let is_same = |resource: &&Arc<Resource>| {
+        resource.defined().is_some_and(|defined| defined.since == entry.revision.0)
+            && resource.stored_as() == entry.key.name()
+    };
+    let known: Vec<_> = registry.all().iter().filter(is_same).cloned().collect();
+    if known.is_empty() { compiled(entry, registry.metadata()) } else { known }
+}
+
+fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
     match Definition::compile(&entry.value) {
         Ok(definition) => registry::resources(definition, entry.revision.0, metadata),
         Err(errors) => {
@@ -77,7 +86,7 @@ fn is_established(definition: &Value) -> bool {
 /// Writes what a definition's status should say.
 async fn settle(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Result<(), Status> {
     let others = all.iter().filter(|other| other.key != entry.key);
-    let others: Vec<Value> = others.map(|other| other.value.clone()).collect();
+    let others: Vec<&Value> = others.map(|other| &other.value).collect();
     let status = definition::status(&entry.value, &others, &time(api.now()));
     if entry.value.get("status") == Some(&status) {
         return Ok(());

@@ -142,7 +142,7 @@ proptest! {
             crate::definition::prune(&mut crd);
             crate::definition::validate_create(&crd);
             crate::definition::validate_update(&crd, &crd);
-            crate::definition::status(&crd, std::slice::from_ref(&crd), "now");
+            crate::definition::status(&crd, &[&crd], "now");
             let _ = crate::definition::Definition::compile(&crd);
         }
     }
