@@ -1,8 +1,10 @@
 //! `cargo xtask bench`: measures, each thing with what it stands beside in the same run. Judges nothing.
 
+mod apiserver;
 mod disk;
 mod example;
 mod kubernetes;
+mod memory;
 
 use anyhow::Result;
 
@@ -28,20 +30,23 @@ enum Subject {
     Conversion,
     /// A real control plane: time to ready, memory
     Kubernetes,
+    /// Our API server beside a real one: the same load on both
+    Apiserver,
 }
 
 impl Subject {
-    const ALL: [Self; 4] = [Self::Disk, Self::Store, Self::Conversion, Self::Kubernetes];
+    const ALL: [Self; 5] = [Self::Disk, Self::Store, Self::Conversion, Self::Kubernetes, Self::Apiserver];
 
-    fn measure(self) -> Result<Vec<Row>> {
+    fn measure(self) -> Result<Table> {
         match self {
-            Self::Disk => disk::measure(),
+            Self::Disk => disk::measure().map(Table::from),
             Self::Store => {
                 let folder = workspace::cache()?.display().to_string();
-                example::measure("asb-apiserver", "store_time", &[&folder])
+                example::measure("asb-apiserver", "store_time", &[&folder]).map(Table::from)
             }
-            Self::Conversion => example::measure("asb-types", "conversion_time", &[]),
-            Self::Kubernetes => kubernetes::measure(),
+            Self::Conversion => example::measure("asb-types", "conversion_time", &[]).map(Table::from),
+            Self::Kubernetes => kubernetes::measure().map(Table::from),
+            Self::Apiserver => apiserver::measure(),
         }
     }
 }
@@ -58,21 +63,42 @@ impl Row {
     }
 }
 
+/// Rows under one head.
+struct Table {
+    head: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+impl From<Vec<Row>> for Table {
+    fn from(rows: Vec<Row>) -> Self {
+        let rows = rows.into_iter().map(|row| vec![row.what, row.value]).collect();
+        Self { head: &["what", "measured"], rows }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let wanted = |subject: &Subject| arguments.subjects.is_empty() || arguments.subjects.contains(subject);
-    let mut rows = Vec::new();
+    let mut tables: Vec<Table> = Vec::new();
     for subject in Subject::ALL.into_iter().filter(wanted) {
-        rows.extend(subject.measure()?);
+        let table = subject.measure()?;
+        match tables.last_mut().filter(|last| last.head == table.head) {
+            Some(last) => last.rows.extend(table.rows),
+            None => tables.push(table),
+        }
     }
-    terminal::answer(&table(&rows));
+    terminal::answer(&tables.iter().map(Table::markdown).collect::<Vec<_>>().join("\n\n"));
     Ok(())
 }
 
-fn table(rows: &[Row]) -> String {
-    let width = rows.iter().map(|row| row.what.chars().count()).max().unwrap_or_default();
-    let lines = rows.iter().map(|row| format!("| {:<width$} | {} |", row.what, row.value));
-    let head = [format!("| {:<width$} | measured |", "what"), "|---|---|".to_owned()];
-    head.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+impl Table {
+    fn markdown(&self) -> String {
+        let length = |row: &Vec<String>| row.first().map_or(0, |what| what.chars().count());
+        let width = self.rows.iter().map(length).max().unwrap_or_default();
+        let line = |what: &str, rest: String| format!("| {what:<width$} | {rest} |");
+        let head = [line(self.head[0], self.head[1..].join(" | ")), "|---".repeat(self.head.len()) + "|"];
+        let rows = self.rows.iter().map(|row| line(&row[0], row[1..].join(" | ")));
+        head.into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +108,9 @@ mod tests {
     #[test]
     fn the_table_is_markdown() {
         let rows = [Row::new("a", "1 ms"), Row::new("longer", "2 ms")];
-        assert_eq!(table(&rows), "| what   | measured |\n|---|---|\n| a      | 1 ms |\n| longer | 2 ms |");
+        assert_eq!(
+            Table::from(Vec::from(rows)).markdown(),
+            "| what   | measured |\n|---|---|\n| a      | 1 ms |\n| longer | 2 ms |"
+        );
     }
 }

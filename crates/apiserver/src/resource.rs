@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::definition::{self, Conversion, Definition};
 use crate::identity::{GroupKind, GroupResource, api_version};
+use crate::object::Object;
 use crate::schema::Schema;
 use crate::selector::SelectableFields;
-use crate::store::{Key, Scope};
+use crate::store::{Entry, Key, Scope};
 use crate::table::Columns;
 
 pub struct Resource {
@@ -49,8 +50,27 @@ pub struct Defined {
     pub definition: Arc<Definition>,
     /// Which of its versions
     pub index: usize,
-    /// The revision at which the definition was last written: what was stored before may lack its latest defaults.
+    pub edition: Edition,
+}
+
+/// Which state of a definition: what it wants changes with its generation, and with nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edition {
+    pub uid: String,
+    pub generation: i64,
+    /// When this state of it was found. What was stored before may lack its latest defaults.
     pub since: u64,
+}
+
+impl Edition {
+    pub fn of(definition: &Entry) -> Self {
+        let object = &definition.value;
+        Self { uid: object.uid().to_owned(), generation: object.generation(), since: definition.revision.0 }
+    }
+
+    pub fn is_of(&self, definition: &Entry) -> bool {
+        (self.uid.as_str(), self.generation) == (definition.value.uid(), definition.value.generation())
+    }
 }
 
 impl Defined {

@@ -1,11 +1,10 @@
 //! A real control plane with a disk it waits for: what it takes to have one, beside which ours will stand.
 
-use std::fs;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::Row;
+use super::{Row, memory};
 use crate::kube::{self, Options, Process};
 use crate::terminal;
 
@@ -41,11 +40,6 @@ fn resident(process: &Process) -> Result<Option<Row>> {
     if process.program == "xtask" {
         return Ok(None);
     }
-    let status =
-        fs::read_to_string(format!("/proc/{}/status", process.pid)).context("reading a process's status")?;
-    let kibibytes = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    let mebibytes = kibibytes.context("a process without VmRSS")? / 1024;
+    let mebibytes = memory::of(process.pid)? / 1024;
     Ok(Some(Row::new(format!("{}, resident memory", process.program), format!("{mebibytes} MiB"))))
 }

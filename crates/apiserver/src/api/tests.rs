@@ -59,6 +59,7 @@ async fn no_increment_of_many_writers_is_lost() {
     assert_eq!(counter.value["data"]["count"], "200");
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a proposal may be refused")]
 fn increment(live: Option<&Value>) -> Result<Proposal, crate::status::Status> {
     let mut object = live.cloned().unwrap();
     let count: u32 = object["data"]["count"].as_str().unwrap_or("0").parse().unwrap();
@@ -122,10 +123,10 @@ async fn replay(
     while let Ok(event) = tokio::time::timeout(std::time::Duration::ZERO, feed.next()).await {
         match event {
             FeedEvent::Added(entry) => {
-                assert!(state.insert(entry.value.name().into(), identity(&entry.value).1).is_none())
+                assert!(state.insert(entry.value.name().into(), identity(&entry.value).1).is_none());
             }
             FeedEvent::Modified(entry) => {
-                assert!(state.insert(entry.value.name().into(), identity(&entry.value).1).is_some())
+                assert!(state.insert(entry.value.name().into(), identity(&entry.value).1).is_some());
             }
             FeedEvent::Deleted(entry) => assert!(state.remove(entry.value.name()).is_some()),
             FeedEvent::Bookmark { .. } => {}

@@ -6,18 +6,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Controller;
-use crate::api::Api;
+use crate::api::{Api, DEFINITIONS};
 use crate::definition::{self, Definition};
 use crate::deletion::CLEANUP;
 use crate::object::{Object, time};
 use crate::options::{DeleteOptions, Propagation};
-use crate::registry;
-use crate::resource::Resource;
+use crate::registry::{self, Registry};
+use crate::resource::{Edition, Resource};
 use crate::schema::Schema;
 use crate::status::Status;
 use crate::store::{Entry, Event, Scope};
-
-const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 pub(super) struct Definitions(pub Arc<Api>);
 
@@ -41,27 +39,35 @@ impl Controller for Definitions {
     }
 }
 
-/// Brings the registry and the status of every definition up to date.
+/// Brings the registry and the status of every definition up to date. What a status says is served is served before it says
+/// so.
 pub(crate) async fn serve_definitions(api: &Api) {
     let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    for entry in &entries {
-        if let Err(status) = settle(api, entry, &entries).await {
-            tracing::warn!(definition = entry.key.name(), error = %status, "a definition's status could not be written");
+    let statuses: Vec<Value> = entries.iter().map(|entry| status(api, entry, &entries)).collect();
+    let registry = api.registry();
+    let established = entries.iter().zip(&statuses).filter(|(_, status)| is_established(status));
+    let resources = established.flat_map(|(entry, _)| resources(entry, &registry));
+    api.set_registry(registry.with_defined(resources.collect()));
+    for (entry, status) in entries.iter().zip(statuses) {
+        if let Err(error) = settle(api, entry, status).await {
+            tracing::warn!(definition = entry.key.name(), %error, "a definition's status could not be written");
         }
     }
-    let settled = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    let resources: Vec<Arc<Resource>> =
-        settled.iter().flat_map(|entry| compiled(entry, api.registry().metadata())).collect();
-    api.set_registry(api.registry().with_defined(resources));
 }
 
-/// The resources of a definition, if it is in use.
+/// The resources of a definition. What was compiled of the same edition of it serves on.
+fn resources(entry: &Entry, registry: &Registry) -> Vec<Arc<Resource>> {
+    let is_same = |resource: &&Arc<Resource>| {
+        resource.stored_as() == entry.key.name()
+            && resource.defined().is_some_and(|defined| defined.edition.is_of(entry))
+    };
+    let known: Vec<_> = registry.all().iter().filter(is_same).cloned().collect();
+    if known.is_empty() { compiled(entry, registry.metadata()) } else { known }
+}
+
 fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
-    if !is_established(&entry.value) {
-        return Vec::new();
-    }
     match Definition::compile(&entry.value) {
-        Ok(definition) => registry::resources(definition, entry.revision.0, metadata),
+        Ok(definition) => registry::resources(definition, &Edition::of(entry), metadata),
         Err(errors) => {
             tracing::warn!(definition = entry.key.name(), ?errors, "a definition cannot be served");
             Vec::new()
@@ -69,16 +75,19 @@ fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
     }
 }
 
-fn is_established(definition: &Value) -> bool {
-    let conditions = definition["status"]["conditions"].as_array();
+fn is_established(status: &Value) -> bool {
+    let conditions = status["conditions"].as_array();
     conditions.into_iter().flatten().any(|it| it["type"] == "Established" && it["status"] == "True")
 }
 
-/// Writes what a definition's status should say.
-async fn settle(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Result<(), Status> {
+/// What a definition's status should say.
+fn status(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Value {
     let others = all.iter().filter(|other| other.key != entry.key);
-    let others: Vec<Value> = others.map(|other| other.value.clone()).collect();
-    let status = definition::status(&entry.value, &others, &time(api.now()));
+    let others: Vec<&Value> = others.map(|other| &other.value).collect();
+    definition::status(&entry.value, &others, &time(api.now()))
+}
+
+async fn settle(api: &Api, entry: &Entry, status: Value) -> Result<(), Status> {
     if entry.value.get("status") == Some(&status) {
         return Ok(());
     }

@@ -20,7 +20,7 @@ pub enum Deletion {
 
 /// The status of `crd` as Kubernetes leaves it, given all other definitions. `now` is a time such as
 /// `2026-11-15T10:38:30Z`; conditions that do not change keep theirs.
-pub fn status(crd: &Value, others: &[Value], now: &str) -> Value {
+pub fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = json!({});
@@ -62,7 +62,7 @@ pub fn deletion_status(crd: &Value, deletion: Deletion, now: &str) -> Value {
 }
 
 /// The names that the definition has from now on, and the last conflict of those that it does not get.
-fn accept(crd: &Value, others: &[Value]) -> (Value, Option<(&'static str, String)>) {
+fn accept(crd: &Value, others: &[&Value]) -> (Value, Option<(&'static str, String)>) {
     let (wanted, had) = (&crd["spec"]["names"], &crd["status"]["acceptedNames"]);
     let taken = Taken::by(crd, others);
     let mut accepted = json!({"plural": text(had, "plural"), "kind": text(had, "kind")});
@@ -127,9 +127,9 @@ struct Taken {
 }
 
 impl Taken {
-    fn by(crd: &Value, others: &[Value]) -> Self {
+    fn by(crd: &Value, others: &[&Value]) -> Self {
         let mut taken = Self { resources: HashSet::new(), kinds: HashSet::new() };
-        let same_group = |other: &&Value| {
+        let same_group = |other: &&&Value| {
             text(&other["spec"], "group") == text(&crd["spec"], "group")
                 && text(&other["metadata"], "name") != text(&crd["metadata"], "name")
         };

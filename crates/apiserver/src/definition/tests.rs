@@ -95,7 +95,7 @@ fn names_are_accepted_as_kubernetes_does() {
         let now =
             theirs["conditions"].as_array().unwrap().last().unwrap()["lastTransitionTime"].as_str().unwrap();
         let ours = if crd["metadata"]["deletionTimestamp"].is_null() {
-            status(&crd, case["others"].as_array().unwrap(), now)
+            status(&crd, &case["others"].as_array().unwrap().iter().collect::<Vec<_>>(), now)
         } else {
             deletion_status(&crd, Deletion::Completed, now)
         };

@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use crate::apply::with_metadata;
 use crate::definition::{Definition, Scope, Version};
-use crate::resource::{Defined, Origin, Resource, Subresource, Verb};
+use crate::resource::{Defined, Edition, Origin, Resource, Subresource, Verb};
 use crate::schema::Schema;
 use crate::selector::SelectableFields;
 use crate::table::Columns;
 
 const READ_WRITE: &[Verb] = &[Verb::Get, Verb::Patch, Verb::Update];
 
-/// `since` is the revision at which the definition was written.
-pub(crate) fn resources(definition: Definition, since: u64, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
+pub(crate) fn resources(
+    definition: Definition,
+    edition: &Edition,
+    metadata: &Arc<Schema>,
+) -> Vec<Arc<Resource>> {
     let definition = Arc::new(definition);
     let served = (0..definition.versions.len()).filter(|index| definition.versions[*index].is_served);
-    let defined = |index| Defined { definition: Arc::clone(&definition), index, since };
+    let defined = |index| Defined { definition: Arc::clone(&definition), index, edition: edition.clone() };
     served.map(|index| Arc::new(resource(defined(index), metadata))).collect()
 }
 

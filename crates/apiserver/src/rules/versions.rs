@@ -65,7 +65,7 @@ fn is_ours(resource: &Resource) -> bool {
 fn as_defined<'a>(resource: &Resource, object: Cow<'a, Value>) -> Cow<'a, Value> {
     let Origin::Defined(defined) = &resource.origin else { return object };
     let written: u64 = object.resource_version().parse().unwrap_or_default();
-    if written >= defined.since && matches!(object, Cow::Borrowed(_)) {
+    if written >= defined.edition.since && matches!(object, Cow::Borrowed(_)) {
         return object;
     }
     let mut object = object.into_owned();

@@ -2,7 +2,7 @@
 //! `CustomResourceDefinition`s (without).
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 
@@ -103,13 +103,13 @@ fn shape(text: &Value, lookup: &mut Lookup<'_>) -> Shape {
 }
 
 fn items(text: &Value, lookup: &mut Lookup<'_>) -> Arc<Schema> {
-    Arc::new(text.get("items").map_or_else(Schema::default, |items| read(items, lookup)))
+    shared(text.get("items").map_or_else(Schema::default, |items| read(items, lookup)))
 }
 
 fn fields(text: &Value, lookup: &mut Lookup<'_>) -> Fields {
     let mut known = BTreeMap::new();
     for (name, schema) in text.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        known.insert(name.clone(), Arc::new(read(schema, lookup)));
+        known.insert(name.clone(), shared(read(schema, lookup)));
     }
     let others = match text.get("additionalProperties") {
         None | Some(Value::Bool(false)) => None,
@@ -117,9 +117,18 @@ fn fields(text: &Value, lookup: &mut Lookup<'_>) -> Fields {
         Some(Value::Bool(true)) => {
             Some(Arc::new(Schema { nullable: true, is_untyped: true, ..Schema::default() }))
         }
-        Some(schema) => Some(Arc::new(read(schema, lookup))),
+        Some(schema) => Some(shared(read(schema, lookup))),
     };
     Fields { known, others }
+}
+
+/// Most fields are plain text, numbers or flags, and nothing more is said of them: one schema serves them all.
+fn shared(schema: Schema) -> Arc<Schema> {
+    static PLAIN: LazyLock<[Arc<Schema>; 3]> = LazyLock::new(|| {
+        [Shape::String, Shape::Integer, Shape::Boolean]
+            .map(|shape| Arc::new(Schema { shape, ..Schema::default() }))
+    });
+    PLAIN.iter().find(|plain| ***plain == schema).map_or_else(|| Arc::new(schema), Arc::clone)
 }
 
 fn list_type(text: &Value) -> Option<ListType> {

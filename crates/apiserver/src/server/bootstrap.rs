@@ -1,25 +1,33 @@
 //! What every cluster has from its first moment: the namespaces that Kubernetes reserves, its roles, and our definitions.
 
+use asb_types::crd;
+use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use crate::api::Api;
+use crate::identity::GroupResource;
 use crate::security::authorization::bootstrap;
 use crate::status::Status;
+use crate::store::Key;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+const RULES: &str = "rbac.authorization.k8s.io";
+const EXTENSIONS: &str = "apiextensions.k8s.io";
+const DEFINITIONS: &str = "customresourcedefinitions";
 
+/// Writes that wait for each other only where they must, so that they reach the disk together.
 pub(super) async fn run(api: &Api) -> Result<(), Status> {
-    for name in NAMESPACES {
-        api.ensure("namespaces", "", namespace(name)).await?;
-    }
-    for object in bootstrap::objects() {
-        let plural = plural(&object);
-        api.ensure(plural, "rbac.authorization.k8s.io", object).await?;
-    }
-    for definition in asb_types::crd::crds() {
-        api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition).await?;
-    }
-    Ok(())
+    try_join_all(NAMESPACES.map(|name| api.ensure("namespaces", "", namespace(name)))).await?;
+    let rules = bootstrap::objects().into_iter().map(|it| api.ensure(plural(&it), RULES, it));
+    let definitions = missing_definitions(api).into_iter().map(|it| api.ensure(DEFINITIONS, EXTENSIONS, it));
+    try_join_all(rules.chain(definitions)).await.map(drop)
+}
+
+/// Deriving definitions takes longer than all the rest of a start, and is for nothing where they are there.
+fn missing_definitions(api: &Api) -> Vec<Value> {
+    let resource = GroupResource::new(EXTENSIONS, DEFINITIONS).to_string();
+    let is_there = |name: &str| api.store().get(&Key::new(&resource, None, name)).is_some();
+    if crd::DOCUMENTS.iter().all(|(name, _)| is_there(name)) { Vec::new() } else { crd::crds() }
 }
 
 fn namespace(name: &str) -> Value {

@@ -1,5 +1,6 @@
 //! Watches on the wire: one JSON document after another, for as long as both sides want it.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,44 +73,42 @@ impl State {
             () = tokio::time::sleep_until(self.channel.deadline) => return None,
             () = self.channel.stop.cancelled() => return None,
         };
-        let (name, object) = self.encoded(event);
-        Some(line(name, &object))
+        Some(self.encoded(event))
     }
 
-    fn encoded(&mut self, event: FeedEvent) -> (&'static str, Value) {
+    fn encoded(&mut self, event: FeedEvent) -> Bytes {
         let (name, entry) = match event {
             FeedEvent::Added(entry) => ("ADDED", entry),
             FeedEvent::Modified(entry) => ("MODIFIED", entry),
             FeedEvent::Deleted(entry) => ("DELETED", entry),
             FeedEvent::Bookmark { revision, ends_initial_events } => {
-                return ("BOOKMARK", self.bookmark(&revision.to_string(), ends_initial_events));
+                return line("BOOKMARK", &self.bookmark(&revision.to_string(), ends_initial_events));
             }
             FeedEvent::Error(status) => {
                 self.ended = true;
-                return ("ERROR", status.to_json());
+                return line("ERROR", &status.to_json());
             }
         };
         match shown(&self.channel.resource, &entry.value) {
-            Ok(object) => (name, self.formed(&object)),
+            Ok(object) => line(name, &self.formed(&object)),
             Err(status) => {
                 self.ended = true;
-                ("ERROR", status.to_json())
+                line("ERROR", &status.to_json())
             }
         }
     }
 
-    fn formed(&mut self, object: &Value) -> Value {
+    fn formed<'a>(&mut self, object: &'a Value) -> Cow<'a, Value> {
         match self.channel.form {
             Form::Table(version) => {
                 let with_headers = !std::mem::replace(&mut self.sent_headers, true);
                 let (columns, include) = (columns(&self.channel.resource), self.channel.include);
-                let metadata = single_metadata(object);
-                let table =
-                    table::table(columns, &[object], metadata, include, with_headers, jiff::Timestamp::now());
-                in_version(table, version)
+                let (metadata, now) = (single_metadata(object), jiff::Timestamp::now());
+                let table = table::table(columns, &[object], metadata, include, with_headers, now);
+                Cow::Owned(in_version(table, version))
             }
-            Form::Partial(_, version) => partial(object, version),
-            _ => object.clone(),
+            Form::Partial(_, version) => Cow::Owned(partial(object, version)),
+            _ => Cow::Borrowed(object),
         }
     }
 
@@ -121,19 +120,7 @@ impl State {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
         let bare = json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata});
-        match self.channel.form {
-            Form::Table(version) => {
-                let with_headers = !std::mem::replace(&mut self.sent_headers, true);
-                let columns = columns(&self.channel.resource);
-                let metadata = single_metadata(&bare);
-                {
-                    let (include, now) = (self.channel.include, jiff::Timestamp::now());
-                    in_version(table::table(columns, &[&bare], metadata, include, with_headers, now), version)
-                }
-            }
-            Form::Partial(_, version) => partial(&bare, version),
-            _ => bare,
-        }
+        self.formed(&bare).into_owned()
     }
 }
 
