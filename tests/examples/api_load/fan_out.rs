@@ -76,7 +76,7 @@ impl Watchers {
             tasks.spawn(async move {
                 while let Ok(Some(bytes)) = next(&mut body).await {
                     let now = Instant::now();
-                    let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+                    let lines = bytes.split(|byte| *byte == b'\n').count() - 1;
                     if (0..lines).any(|_| sender.send(now).is_err()) {
                         return;
                     }
