@@ -15,6 +15,14 @@ pub(crate) enum Format {
     Name,
 }
 
+/// The form of an answer about how things are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    #[default]
+    Text,
+    Json,
+}
+
 /// Prints the answer. A reader that has seen enough, such as `head`, is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
     match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {

@@ -8,7 +8,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use crate::output;
+use crate::output::{self, Form};
 use crate::place::Place;
 
 /// Say whether the local Agent Sandbox runs and answers.
@@ -26,13 +26,6 @@ pub(crate) struct Arguments {
     /// The form of the answer
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    #[default]
-    Text,
-    Json,
 }
 
 /// How often to look again.

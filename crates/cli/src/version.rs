@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::output;
+use crate::output::{self, Form};
 
 /// Print the version of this program, and of the Kubernetes API that it serves.
 #[derive(clap::Args)]
@@ -11,13 +11,6 @@ pub(crate) struct Arguments {
     /// The form of the answer
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    #[default]
-    Text,
-    Json,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

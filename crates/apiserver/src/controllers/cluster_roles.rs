@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Controller;
 use crate::api::Api;
 use crate::security::authorization::aggregation::aggregated;
-use crate::store::{Event, Scope};
+use crate::store::Scope;
 
 const ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
 
@@ -21,10 +21,6 @@ impl Controller for ClusterRoles {
     }
 
     async fn begin(&self) {
-        work(&self.0).await;
-    }
-
-    async fn take(&self, _: Vec<Event>) {
         work(&self.0).await;
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Controller;
 use crate::api::Api;
 use crate::object::Object;
-use crate::store::{Entry, Event, Scope};
+use crate::store::{Entry, Scope};
 
 const CLAIM: &str = "kubernetes.io/pvc-protection";
 const VOLUME: &str = "kubernetes.io/pv-protection";
@@ -22,10 +22,6 @@ impl Controller for Volumes {
     }
 
     async fn begin(&self) {
-        work(&self.0).await;
-    }
-
-    async fn take(&self, _: Vec<Event>) {
         work(&self.0).await;
     }
 }
