@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub use create::Created;
+pub(crate) use housekeeping::default_account;
 pub use list::Page;
 pub use update::{Proposal, Updated};
 pub use watch::{Feed, FeedEvent};
@@ -71,11 +72,12 @@ impl Api {
         *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
     }
 
-    /// Whether the definition of a resource is there. What is served follows the definitions, and a moment later is too late
-    /// for whoever saw one go.
-    pub(crate) fn is_still_defined(&self, resource: &Resource) -> bool {
-        let definition = || resource.group_resource().to_string();
-        resource.is_built_in() || self.store.get(&Key::new(DEFINITIONS, None, &definition())).is_some()
+    /// Whether the definition of a resource is there and says that it is served: the registry is ready a moment before, and
+    /// follows a moment after one is gone.
+    pub(crate) fn is_defined(&self, resource: &Resource) -> bool {
+        let definition =
+            || self.store.get(&Key::new(DEFINITIONS, None, &resource.group_resource().to_string()));
+        resource.is_built_in() || definition().is_some_and(|entry| is_established(&entry.value["status"]))
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -129,6 +131,12 @@ fn exists(target: &Target<'_>, name: &str, current: &Value) -> Status {
         return Status { message: format!("object is being deleted: {}", status.message), ..status };
     }
     status
+}
+
+/// Whether the status of a definition says that its kinds are served.
+pub(crate) fn is_established(status: &Value) -> bool {
+    let conditions = status["conditions"].as_array();
+    conditions.into_iter().flatten().any(|it| it["type"] == "Established" && it["status"] == "True")
 }
 
 /// As the store names them.

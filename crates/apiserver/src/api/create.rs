@@ -48,6 +48,7 @@ impl Api {
     ) -> Result<Created, Status> {
         settle_namespace(target, &mut object)?;
         let mut warnings = rules::deduplicate_owners(&mut object);
+        self.provide_account(target).await?;
         let surroundings = self.surroundings();
         target.admission(|admitted| {
             admission::mutate_create(admitted, &mut object, &surroundings, &mut random)

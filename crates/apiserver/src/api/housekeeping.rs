@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Api, Proposal, Target};
 use crate::decode::FieldValidation;
-use crate::object::{child, time};
+use crate::object::{Object, child, time};
 use crate::options::{DeleteOptions, WriteOptions};
 use crate::resource::Resource;
 use crate::rules;
@@ -74,12 +74,26 @@ impl Api {
         gone_is_fine(self.delete(&target, key.name(), options).await.map(drop))
     }
 
+    /// A Pod may come right after its namespace, and needs the account that every namespace gets.
+    pub(super) async fn provide_account(&self, target: &Target<'_>) -> Result<(), Status> {
+        let Some(namespace) = target.namespace.filter(|_| target.resource.stored_as() == "pods") else {
+            return Ok(());
+        };
+        match self.store().get(&Key::new("namespaces", None, namespace)) {
+            Some(entry) if !entry.value.is_deleting() => {
+                // Boxed, because making the account is a creation too.
+                Box::pin(self.ensure("serviceaccounts", "", default_account(namespace))).await
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Creates an object of one of Kubernetes' own kinds, unless there is one of its name.
     pub(crate) async fn ensure(&self, plural: &str, group: &str, object: Value) -> Result<(), Status> {
         let registry = self.registry();
         let Some(resource) = registry.find(group, "v1", plural) else { return Ok(()) };
-        let namespace = crate::object::Object::namespace(&object).map(str::to_owned);
-        let name = crate::object::Object::name(&object).to_owned();
+        let namespace = object.namespace().map(str::to_owned);
+        let name = object.name().to_owned();
         if self.store().get(&resource.key(namespace.as_deref(), &name)).is_some() {
             return Ok(());
         }
@@ -90,6 +104,11 @@ impl Api {
             created => created.map(drop),
         }
     }
+}
+
+/// The account of Pods that name none.
+pub(crate) fn default_account(namespace: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}})
 }
 
 fn gone_is_fine(done: Result<(), Status>) -> Result<(), Status> {

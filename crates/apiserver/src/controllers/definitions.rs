@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Controller;
-use crate::api::{Api, DEFINITIONS};
+use crate::api::{Api, DEFINITIONS, is_established};
 use crate::definition::{self, Definition};
 use crate::deletion::CLEANUP;
 use crate::object::{Object, time};
@@ -73,11 +73,6 @@ fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
             Vec::new()
         }
     }
-}
-
-fn is_established(status: &Value) -> bool {
-    let conditions = status["conditions"].as_array();
-    conditions.into_iter().flatten().any(|it| it["type"] == "Established" && it["status"] == "True")
 }
 
 /// What a definition's status should say.

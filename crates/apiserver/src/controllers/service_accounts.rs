@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Controller;
-use crate::api::Api;
+use crate::api::{Api, default_account};
 use crate::object::Object;
 use crate::store::{Event, Key, Scope};
 
@@ -51,18 +51,16 @@ async fn work(api: &Api, authority: &str, namespaces: BTreeSet<String>) {
         if entry.is_none_or(|entry| entry.value.is_deleting()) {
             continue;
         }
-        let wanted =
-            [("serviceaccounts", account(&namespace)), ("configmaps", certificate(&namespace, authority))];
+        let wanted = [
+            ("serviceaccounts", default_account(&namespace)),
+            ("configmaps", certificate(&namespace, authority)),
+        ];
         for (plural, object) in wanted {
             if let Err(status) = api.ensure(plural, "", object).await {
                 tracing::warn!(namespace, plural, error = %status, "a namespace lacks what Pods need");
             }
         }
     }
-}
-
-fn account(namespace: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}})
 }
 
 fn certificate(namespace: &str, authority: &str) -> Value {

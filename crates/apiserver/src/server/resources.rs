@@ -100,7 +100,7 @@ fn find(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Arc<Resource>, S
     let found = registry.find(&path.group, &path.version, &path.resource).filter(|resource| {
         let is_misplaced = path.namespace.is_some() && !resource.is_namespaced
             || path.namespace.is_none() && path.name.is_some() && resource.is_namespaced;
-        !is_misplaced && exchange.server.api.is_still_defined(resource)
+        !is_misplaced && exchange.server.api.is_defined(resource)
     });
     found.cloned().ok_or_else(|| match registry.all().iter().find(|other| other.group == path.group) {
         Some(other) if other.is_built_in() => Status::no_such_path(),
