@@ -1,5 +1,6 @@
 //! `asb up` as a user starts it, in a directory of its own, and ended with the value.
 
+use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::{command, workspace};
+use crate::workspace;
 
 /// What was built for measuring.
 pub(super) struct Programs {
@@ -26,11 +27,22 @@ impl Programs {
 
 /// Builds one program as it is released, and asks where it went.
 fn build(what: &[&str]) -> Result<PathBuf> {
-    let arguments = [&["build", "--release", "--message-format", "json"], what].concat();
-    let said = command::output(&workspace::root(), "cargo", &arguments)?;
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--message-format", "json"]).args(what).current_dir(workspace::root());
+    // What cargo tells xtask of itself would make it build again what was built without that.
+    for (name, _) in env::vars_os().filter(|(name, _)| is_about_xtask(&name.to_string_lossy())) {
+        cargo.env_remove(name);
+    }
+    let output = cargo.stderr(Stdio::inherit()).output().context("starting cargo")?;
+    ensure!(output.status.success(), "`cargo build {}` failed ({})", what.join(" "), output.status);
+    let said = String::from_utf8_lossy(&output.stdout);
     let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut made = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
     made.next_back().with_context(|| format!("`cargo build {}` made no program", what.join(" ")))
+}
+
+fn is_about_xtask(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 pub(super) struct Embedded {
