@@ -38,6 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mistakes: Vec<Mistake> = serde_saphyr::from_str(&text).with_context(|| format!("read {DATA}"))?;
     let suite = suite()?;
     let copy = Copy::make()?;
+    let fails = terminal::step("the server as it is", || copy.fails(suite.as_path(), ""))?;
+    ensure!(!fails, "the suite fails without any mistake, and would notice nothing");
     let chosen = mistakes.iter().filter(|mistake| mistake.name.contains(&arguments.part));
     let mut unnoticed = Vec::new();
     for mistake in chosen {
@@ -99,22 +101,23 @@ impl Copy {
         let places = sound.matches(&mistake.find).count();
         ensure!(places == 1, "{:?} occurs {places} times in {}", mistake.find, mistake.file.display());
         fs::write(&path, sound.replace(&mistake.find, &mistake.replace)).context("plant the mistake")?;
-        let noticed = self.try_suite(mistake, suite);
+        let noticed = self.fails(suite, &mistake.cases);
         fs::write(&path, sound).context("mend the mistake")?;
         noticed
     }
 
-    fn try_suite(&self, mistake: &Mistake, suite: &Path) -> Result<bool> {
+    /// Whether the suite, or a part of it, fails on the copy as it is now.
+    fn fails(&self, suite: &Path, cases: &str) -> Result<bool> {
         let mut build = Command::new("cargo");
         build.args(["build", "--locked", "--quiet", "--package", "asb"]).current_dir(&self.folder);
         let status = build.env("CARGO_TARGET_DIR", &self.target).status().context("start cargo")?;
         if !status.success() {
-            bail!("the mistake does not compile");
+            bail!("the copy does not compile");
         }
         let server = Embedded::start(&self.target.join("debug/asb"))?;
         let status = Command::new(suite)
             .envs(server.environment())
-            .env("ASB_CASES", &mistake.cases)
+            .env("ASB_CASES", cases)
             .current_dir(workspace::root().join("tests"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
