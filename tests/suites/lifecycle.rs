@@ -6,8 +6,8 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use asb_tests::program;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::PostParams;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::api::{ListParams, PostParams};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use tokio::process::{Child, Command};
 
@@ -19,7 +19,11 @@ struct Server {
 
 impl Server {
     async fn start(directory: &Path) -> Result<Self> {
-        let process = up(directory, "127.0.0.1:0")?.stdout(Stdio::null()).spawn().context("start asb up")?;
+        Self::run(directory, up(directory, "127.0.0.1:0")?).await
+    }
+
+    async fn run(directory: &Path, mut command: Command) -> Result<Self> {
+        let process = command.stdout(Stdio::null()).spawn().context("start asb up")?;
         let ready = asb(&["status", "--wait", "--data-dir"])?.arg(directory).output().await?;
         ensure!(ready.status.success(), "not ready: {}", String::from_utf8_lossy(&ready.stderr));
         let kubeconfig = Kubeconfig::read_from(directory.join("kubeconfig"))?;
@@ -96,6 +100,42 @@ async fn a_server_that_is_asked_to_end_ends_well() -> Result<()> {
     let id = server.process.id().context("it runs")?.to_string();
     Command::new("kill").arg(&id).status().await?;
     assert!(server.process.wait().await?.success());
+    Ok(())
+}
+
+/// A client of a server, with nothing but a token to say who it is.
+async fn with_token(directory: &Path, token: &str) -> Result<Client> {
+    let kubeconfig = Kubeconfig::read_from(directory.join("kubeconfig"))?;
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
+    Ok(Client::try_from(config)?)
+}
+
+#[tokio::test]
+async fn a_token_opens_the_door_and_no_other_does() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let (token, file) = ("t".repeat(40), directory.path().join("token"));
+    std::fs::write(&file, &token)?;
+    let mut command = up(directory.path(), "127.0.0.1:0")?;
+    command.arg("--token-file").arg(&file);
+    let _server = Server::run(directory.path(), command).await?;
+    let maps =
+        async |token: &str| anyhow::Ok(Api::<ConfigMap>::all(with_token(directory.path(), token).await?));
+    maps(&token).await?.list(&ListParams::default()).await?;
+    let refused = maps(&"x".repeat(40)).await?.list(&ListParams::default()).await.unwrap_err();
+    assert!(matches!(&refused, kube::Error::Api(status) if status.code == 401), "{refused}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_token_that_could_be_guessed_is_refused() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("token");
+    std::fs::write(&file, "short")?;
+    let mut command = up(directory.path(), "127.0.0.1:0")?;
+    command.arg("--token-file").arg(&file);
+    let said = refusal(command).await?;
+    assert!(said.contains("at least 32 visible characters"), "{said}");
     Ok(())
 }
 

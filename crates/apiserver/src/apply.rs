@@ -20,7 +20,6 @@ mod owned;
 mod presence;
 mod pruning;
 mod reset;
-mod scale;
 mod text;
 mod typing;
 mod values;
@@ -47,7 +46,6 @@ pub use self::managed::{Manager, Operation};
 pub use self::name::manager_name;
 pub(crate) use self::name::{LONGEST_MANAGER, is_printable};
 pub use self::reset::{reset_by_built_in, reset_by_custom_resource};
-pub use self::scale::{ReplicaPaths, from_scale, to_scale};
 
 /// What is known about the kind of an object that is written.
 pub struct Context<'a> {

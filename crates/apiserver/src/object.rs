@@ -53,10 +53,6 @@ pub trait Object {
         self.meta("labels")?.get(name)?.as_str()
     }
 
-    fn annotation(&self, name: &str) -> Option<&str> {
-        self.meta("annotations")?.get(name)?.as_str()
-    }
-
     /// Sets a field of the metadata; an empty list, an empty text or null removes it.
     fn set_meta(&mut self, field: &str, value: impl Into<Value>) {
         let value = value.into();
@@ -71,6 +67,11 @@ pub trait Object {
         } else {
             self.meta_mut().insert(field.to_owned(), value);
         }
+    }
+
+    fn remove_finalizer(&mut self, name: &str) {
+        let kept: Vec<Value> = self.finalizers().filter(|it| *it != name).map(Value::from).collect();
+        self.set_meta("finalizers", kept);
     }
 
     fn set_finalizers<'a>(&mut self, finalizers: impl IntoIterator<Item = &'a str>) {

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::Api;
 use crate::controllers::{Controllers, serve_definitions};
+use crate::security::authentication::{AdminToken, Authenticator};
 use crate::security::certificates;
 use crate::status::Status;
 use crate::store::{self, Store};
@@ -45,12 +46,16 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Port 0 takes one that is free.
     pub listen: SocketAddr,
+    /// A bearer token of the administrator, for clients that cannot use a certificate.
+    pub admin_token: Option<String>,
 }
 
 #[derive(Debug, Error)]
 pub enum Error {
     #[error("cannot use the data directory {}", .0.display())]
     Directory(PathBuf, #[source] std::io::Error),
+    #[error("the token of the administrator must be at least 32 visible characters")]
+    Token,
     #[error("cannot open the store")]
     Store(#[from] store::OpenError),
     #[error("cannot prepare certificates")]
@@ -89,15 +94,17 @@ impl Shared {
 impl Server {
     /// Opens the data directory, makes what is missing, and binds the address. Nothing is answered before [`Self::run`].
     pub async fn open(config: &Config, pods: impl PodStreams) -> Result<Self, Error> {
-        let Config { data_dir, listen } = config;
+        let Config { data_dir, listen, admin_token } = config;
+        let admin =
+            admin_token.as_deref().map(|token| AdminToken::new(token).ok_or(Error::Token)).transpose()?;
         prepare(data_dir).map_err(|error| Error::Directory(data_dir.clone(), error))?;
         let api = Arc::new(Api::new(Store::open(&data_dir.join(STORE))?));
         let listener = TcpListener::bind(listen).await.map_err(|error| Error::Listen(*listen, error))?;
         let address = listener.local_addr().map_err(|error| Error::Listen(*listen, error))?;
-        let (identity, authenticator) = Identity::open(data_dir, address)?;
+        let (identity, tokens) = Identity::open(data_dir, address)?;
         bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
         serve_definitions(&api).await;
-        let gate = Gate::new(&api, authenticator);
+        let gate = Gate::new(&api, Authenticator { tokens, admin });
         let controllers = Controllers::start(&api, identity.authority());
         let shared = Arc::new(Shared {
             api,

@@ -1,7 +1,8 @@
 //! `asb up`: serves the Kubernetes API on this machine until it is told to stop.
 
+use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -33,6 +34,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
 
+    /// A file with a bearer token of the administrator, for clients that cannot use the certificate of the kubeconfig
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
     /// How much to say on standard error about what goes on: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ASB_LOG")]
     log: tracing::level_filters::LevelFilter,
@@ -54,7 +59,8 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     let stop = CancellationToken::new();
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-    let config = Config { data_dir: data_dir.clone(), listen: arguments.listen };
+    let admin_token = arguments.token_file.as_deref().map(token).transpose()?;
+    let config = Config { data_dir: data_dir.clone(), listen: arguments.listen, admin_token };
     let server = Server::open(&config, NoPods).await?;
     let address = server.address();
     let serving = tokio::spawn(server.run(stop.clone()));
@@ -65,6 +71,12 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     }
     stop.cancel();
     serving.await.context("the server ended badly")
+}
+
+fn token(path: &Path) -> Result<String> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read the token in {}", path.display()))?;
+    Ok(text.trim().to_owned())
 }
 
 fn greeting(address: SocketAddr, data_dir: &Path, took: Duration) -> String {

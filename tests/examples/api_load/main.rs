@@ -51,7 +51,8 @@ async fn run(door: &Door, parts: &[String]) -> Result<()> {
 /// The server listens, too, as it does in `asb up`, but nobody calls there.
 async fn within(folder: &Path, parts: &[String]) -> Result<()> {
     let data = tempfile::tempdir_in(folder).context("making a folder for the server")?;
-    let config = Config { data_dir: data.path().to_owned(), listen: ([127, 0, 0, 1], 0).into() };
+    let config =
+        Config { data_dir: data.path().to_owned(), listen: ([127, 0, 0, 1], 0).into(), admin_token: None };
     let server = Server::open(&config, NoPods).await.context("starting the server")?;
     let (door, stop) = (Door::Within(server.client()), CancellationToken::new());
     let serving = tokio::spawn(server.run(stop.clone()));

@@ -20,7 +20,7 @@ impl Server {
     pub(crate) async fn start() -> Self {
         let directory = tempfile::tempdir().expect("a directory for the server");
         let listen = (Ipv4Addr::LOCALHOST, 0).into();
-        let config = Config { data_dir: directory.path().join("data"), listen };
+        let config = Config { data_dir: directory.path().join("data"), listen, admin_token: None };
         let server = server::Server::open(&config, NoPods).await.expect("the server opens");
         let (direct, stop) = (server.client(), CancellationToken::new());
         tokio::spawn(server.run(stop.clone()));

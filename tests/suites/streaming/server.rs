@@ -43,8 +43,11 @@ impl Server {
         let directory = tempfile::tempdir().expect("a directory for the server");
         let (more_log, processes) = (Arc::new(Notify::new()), TaskTracker::new());
         let node = LocalNode { more_log: Arc::clone(&more_log), processes: processes.clone() };
-        let config =
-            Config { data_dir: directory.path().join("data"), listen: (Ipv4Addr::LOCALHOST, 0).into() };
+        let config = Config {
+            data_dir: directory.path().join("data"),
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            admin_token: None,
+        };
         let server = server::Server::open(&config, node).await.expect("the server opens");
         let (client, stop) = (server.client(), CancellationToken::new());
         let task = tokio::spawn(server.run(stop.clone()));

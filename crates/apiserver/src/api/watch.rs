@@ -12,7 +12,7 @@ use crate::options::ListOptions;
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::status::Status;
-use crate::store::{Entry, Event, EventKind, Revision, Scope, Watch};
+use crate::store::{Entry, Event, EventKind, Expired, Revision, Scope, Watch};
 
 /// How often a client that asked for it hears which revision it has seen.
 const BOOKMARKS: Duration = Duration::from_mins(1);
@@ -77,9 +77,10 @@ impl Api {
     }
 
     fn start(&self, scope: Scope, after: Revision) -> Result<Watch, Status> {
-        let oldest =
-            |_| Status::expired(format!("too old resource version: {after} ({})", self.store.revision()));
-        self.store.watch(scope, after).map_err(oldest)
+        let refuse = |expired: Expired| {
+            Status::expired(format!("too old resource version: {} ({})", expired.asked, expired.oldest))
+        };
+        self.store.watch(scope, after).map_err(refuse)
     }
 }
 

@@ -104,13 +104,14 @@ async fn clean_up(api: &Api) {
 async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
     let objects = api.store().list(&Scope::resource(definition.key.name())).entries;
     if objects.is_empty() {
-        let drop = |definition: &mut Value| {
-            let kept: Vec<String> =
-                definition.finalizers().filter(|it| *it != CLEANUP).map(str::to_owned).collect();
-            definition.set_finalizers(kept.iter().map(String::as_str));
-        };
+        let drop = |definition: &mut Value| definition.remove_finalizer(CLEANUP);
         return api.amend(&definition.key, None, drop).await;
     }
+    let now = time(api.now());
+    let report = |crd: &mut Value| {
+        crd["status"] = definition::deletion_status(crd, definition::Deletion::InProgress, &now);
+    };
+    api.amend(&definition.key, Some("status"), report).await?;
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
     for object in objects.iter().filter(|object| !object.value.is_deleting()) {
         api.remove(&object.key, &options).await?;

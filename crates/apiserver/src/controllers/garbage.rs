@@ -114,10 +114,7 @@ impl Collector {
     }
 
     async fn drop_finalizer(&self, key: &Key, name: &'static str) -> Result<(), Status> {
-        let drop = |object: &mut Value| {
-            let kept: Vec<String> = object.finalizers().filter(|it| *it != name).map(str::to_owned).collect();
-            object.set_finalizers(kept.iter().map(String::as_str));
-        };
+        let drop = |object: &mut Value| object.remove_finalizer(name);
         self.api.amend(key, None, drop).await
     }
 

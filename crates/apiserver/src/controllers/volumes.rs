@@ -46,11 +46,7 @@ fn waits(entry: &Entry, finalizer: &str) -> bool {
 }
 
 async fn release(api: &Api, entry: &Entry, finalizer: &str) {
-    let drop = |object: &mut Value| {
-        let kept: Vec<String> =
-            object.finalizers().filter(|it| *it != finalizer).map(str::to_owned).collect();
-        object.set_finalizers(kept.iter().map(String::as_str));
-    };
+    let drop = |object: &mut Value| object.remove_finalizer(finalizer);
     if let Err(status) = api.amend(&entry.key, None, drop).await {
         tracing::warn!(key = %entry.key, error = %status, "a volume could not be let go");
     }

@@ -4,8 +4,7 @@ use asb_types::crd;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use crate::api::Api;
-use crate::identity::GroupResource;
+use crate::api::{self, Api};
 use crate::security::authorization::bootstrap;
 use crate::status::Status;
 use crate::store::Key;
@@ -25,8 +24,7 @@ pub(super) async fn run(api: &Api) -> Result<(), Status> {
 
 /// Deriving definitions takes longer than all the rest of a start, and is for nothing where they are there.
 fn missing_definitions(api: &Api) -> Vec<Value> {
-    let resource = GroupResource::new(EXTENSIONS, DEFINITIONS).to_string();
-    let is_there = |name: &str| api.store().get(&Key::new(&resource, None, name)).is_some();
+    let is_there = |name: &str| api.store().get(&Key::new(api::DEFINITIONS, None, name)).is_some();
     if crd::DOCUMENTS.iter().all(|(name, _)| is_there(name)) { Vec::new() } else { crd::crds() }
 }
 

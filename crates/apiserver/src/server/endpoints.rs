@@ -53,6 +53,14 @@ fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
         ["openapi", "v3"] => Ok(reply::text(200, &openapi::index(&registry).to_string())),
         ["openapi", "v3", "api", version] => Ok(open_api(exchange, "", version)),
         ["openapi", "v3", "apis", group, version] => Ok(open_api(exchange, group, version)),
+        [".well-known", "openid-configuration"] => {
+            let keys = format!("https://{}/openid/v1/jwks", exchange.server.address());
+            Ok(reply::object(200, &exchange.server.gate.issuer(&keys), exchange.plain_style()))
+        }
+        ["openid", "v1", "jwks"] => {
+            let bytes = exchange.server.gate.keys().to_string().into_bytes();
+            Ok(reply::bytes_reply(200, bytes, "application/jwk-set+json"))
+        }
         [""] => Ok(reply::object(200, &json!({"paths": paths(exchange)}), exchange.plain_style())),
         _ => Ok(reply::text(404, "404 page not found\n")),
     }
@@ -133,10 +141,20 @@ fn architecture() -> &'static str {
 
 fn paths(exchange: &Exchange<'_>) -> Vec<String> {
     let registry = exchange.server.api.registry();
-    let mut paths: Vec<String> =
-        ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
-            .map(str::to_owned)
-            .into();
+    let mut paths: Vec<String> = [
+        "/.well-known/openid-configuration",
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/openapi/v3",
+        "/openid/v1/jwks",
+        "/readyz",
+        "/version",
+    ]
+    .map(str::to_owned)
+    .into();
     for (group, versions) in registry.groups().into_iter().filter(|(group, _)| !group.is_empty()) {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::api::Api;
-use crate::security::authentication::impersonation::{self, Mode};
+use crate::security::authentication::impersonation;
 use crate::security::authentication::{self, Authenticator, Credentials, Objects, ServiceAccount, User};
+use crate::security::authorization::index::MASTERS;
 use crate::security::authorization::{Attributes, Index, Resource, escalation, forbidden, review};
 use crate::status::Status;
 use crate::store::{EventKind, Revision, Scope, Store, Watch};
@@ -19,8 +20,6 @@ const RULES: [&str; 4] = [
     "rolebindings.rbac.authorization.k8s.io",
     "roles.rbac.authorization.k8s.io",
 ];
-
-const MASTERS: &str = "system:masters";
 
 /// The program itself, when it talks to its own server.
 pub(super) fn program() -> User {
@@ -59,11 +58,8 @@ impl Gate {
         let user = self.authenticator.authenticate(credentials, &Known(&self.api), Timestamp::now())?;
         match impersonation::wanted(headers)? {
             None => Ok(user),
-            Some(wanted) => {
-                let last: Option<Mode> = None;
-                impersonation::impersonate(&self.rules().index, &user, &wanted, request, last)
-                    .map(|(user, _)| user)
-            }
+            Some(wanted) => impersonation::impersonate(&self.rules().index, &user, &wanted, request, None)
+                .map(|(user, _)| user),
         }
     }
 
@@ -92,6 +88,15 @@ impl Gate {
     pub(super) fn issue_token(&self, account: ServiceAccount<'_>, request: &Value) -> Result<Value, Status> {
         let id = uuid::Uuid::new_v4();
         self.authenticator.tokens.issue(request, account, &Known(&self.api), Timestamp::now(), id)
+    }
+
+    /// Where others learn how to check the tokens of this server, and with which keys.
+    pub(super) fn issuer(&self, keys: &str) -> Value {
+        self.authenticator.tokens.discovery(keys)
+    }
+
+    pub(super) fn keys(&self) -> Value {
+        self.authenticator.tokens.keys()
     }
 
     /// Answers a question of one of the review kinds.

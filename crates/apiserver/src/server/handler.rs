@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{Method, Request, Response, header};
 
 use super::reply::{self, Style};
-use super::{Shared, endpoints, resources};
+use super::{Shared, endpoints, limits, resources};
 use crate::negotiation::{Choice, Form, Representation, Syntax, negotiate};
 use crate::options::Query;
 use crate::path::Path;
@@ -58,7 +58,9 @@ async fn answer(
     let exchange = Exchange { server, parts: &parts, query, user, warnings: Mutex::default() };
     let Path::Resource(named) = &path else { return endpoints::serve(&exchange, &path) };
     if !resources::is_stream(&parts.method, named) {
-        let answer = resources::serve(&exchange, named, body).await;
+        let answering =
+            tokio::time::timeout(limits::REQUEST_TIMEOUT, resources::serve(&exchange, named, body));
+        let answer = answering.await.unwrap_or_else(|_| Err(too_late()));
         let mut response = answer.unwrap_or_else(|status| exchange.refusal(&status));
         reply::warn(&mut response, &exchange.take_warnings());
         return Ok(response);
@@ -69,6 +71,11 @@ async fn answer(
     let pod = resources::pod(&exchange, named)?;
     let part = named.subresource.clone().unwrap_or_default();
     Ok(server.streams.serve(&part, pod, Request::from_parts(parts, body)).await)
+}
+
+fn too_late() -> Status {
+    let message = "Timeout: request did not complete within the allotted timeout";
+    Status::new(504, "Timeout", message).retry_after(1)
 }
 
 fn verb(method: &Method) -> &'static str {

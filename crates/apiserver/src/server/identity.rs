@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio_rustls::TlsAcceptor;
 
-use crate::security::authentication::{Authenticator, Tokens};
+use crate::security::authentication::Tokens;
 use crate::security::certificates::{Certificates, Error, ServerNames, host_name, kubeconfig};
 
 /// Who signs tokens, as the tokens say.
@@ -35,11 +35,10 @@ struct Current {
 
 impl Identity {
     /// Opens what is in the data directory, makes what is missing, and writes the kubeconfig.
-    pub(super) fn open(data_dir: &Path, address: SocketAddr) -> Result<(Self, Authenticator), Error> {
+    pub(super) fn open(data_dir: &Path, address: SocketAddr) -> Result<(Self, Tokens), Error> {
         let (folder, file) = (data_dir.join("pki"), data_dir.join("kubeconfig"));
         let certificates = Certificates::open(&folder, &names(address), Timestamp::now())?;
-        let authenticator =
-            Authenticator { tokens: Tokens::new(certificates.signing_key(), ISSUER), admin: None };
+        let tokens = Tokens::new(certificates.signing_key(), ISSUER);
         let this = Self {
             current: RwLock::new(Current::new(&certificates)?),
             authority: certificates.authority_pem(),
@@ -48,7 +47,7 @@ impl Identity {
             address,
         };
         this.publish(&certificates)?;
-        Ok((this, authenticator))
+        Ok((this, tokens))
     }
 
     pub(super) fn authority(&self) -> &str {

@@ -18,6 +18,9 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_WATCHES: usize = 10_000;
 const MOST_REQUESTS: usize = 800;
 
+/// What takes longer than this is told to try again; a watch is answered at once, and goes on after its answer began.
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+
 /// Held for as long as what it was given for lasts.
 pub(super) type Permit = OwnedSemaphorePermit;
 

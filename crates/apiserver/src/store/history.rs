@@ -1,10 +1,15 @@
-//! The recent past: every event after some revision, in order and without gaps, up to a limit.
+//! The recent past: every event after some revision, in order and without gaps, up to a number of events and to what they
+//! take of memory, whichever is reached first.
 
 use std::collections::VecDeque;
 
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{Event, Revision};
+
+/// What all kept events may take together, about. A client that writes large objects shortens the past, and fills nothing.
+const MOST_BYTES: usize = 128 * 1024 * 1024;
 
 /// The past that was asked for is forgotten. A client lists again and goes on from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -16,23 +21,41 @@ pub struct Expired {
 
 pub(super) struct History {
     /// Revisions are consecutive, so the place of an event follows from its revision.
-    events: VecDeque<Event>,
+    events: VecDeque<Kept>,
     /// Everything after this is in `events`.
     floor: Revision,
     limit: usize,
+    bytes: usize,
+    most_bytes: usize,
+}
+
+struct Kept {
+    event: Event,
+    bytes: usize,
 }
 
 impl History {
     /// An empty history of a store that is at `revision`.
     pub(super) fn new(revision: Revision, limit: usize) -> Self {
-        Self { events: VecDeque::new(), floor: revision, limit: limit.max(1) }
+        let (events, limit) = (VecDeque::new(), limit.max(1));
+        Self { events, floor: revision, limit, bytes: 0, most_bytes: MOST_BYTES }
     }
 
     pub(super) fn push(&mut self, event: Event) {
-        if self.events.len() == self.limit {
-            self.floor = self.events.pop_front().map_or(self.floor, |forgotten| forgotten.revision());
+        let bytes = taken(&event);
+        self.bytes += bytes;
+        self.events.push_back(Kept { event, bytes });
+        // The latest stays, however large, for those who wait for it.
+        while self.events.len() > 1 && (self.events.len() > self.limit || self.bytes > self.most_bytes) {
+            self.forget();
         }
-        self.events.push_back(event);
+    }
+
+    fn forget(&mut self) {
+        if let Some(forgotten) = self.events.pop_front() {
+            self.bytes -= forgotten.bytes;
+            self.floor = forgotten.event.revision();
+        }
     }
 
     /// Events after a revision. One that lies in the future is fine: there are none yet.
@@ -44,7 +67,24 @@ impl History {
             return Err(Expired { asked: revision, oldest: self.floor });
         }
         let skipped = usize::try_from(revision.0 - self.floor.0).unwrap_or(usize::MAX).min(self.events.len());
-        Ok(self.events.range(skipped..))
+        Ok(self.events.range(skipped..).map(|kept| &kept.event))
+    }
+}
+
+/// About what an event holds in memory. What it replaced may be held by nothing else any more.
+fn taken(event: &Event) -> usize {
+    let previous = event.previous.as_ref().map_or(0, |previous| weight(&previous.value));
+    weight(&event.entry.value) + previous
+}
+
+/// Nodes of a tree weigh more than their text.
+fn weight(value: &Value) -> usize {
+    const NODE: usize = 64;
+    NODE + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| NODE + name.len() + weight(value)).sum(),
+        _ => 0,
     }
 }
 
@@ -62,6 +102,23 @@ mod tests {
 
     fn after(history: &History, revision: u64) -> Result<Vec<u64>, Expired> {
         Ok(history.after(Revision(revision))?.map(|event| event.revision().0).collect())
+    }
+
+    #[test]
+    fn large_events_shorten_the_past_and_the_latest_stays() {
+        let large = |revision| {
+            let value = json!({"data": "x".repeat(1000)});
+            let entry = Entry::new(Key::new("pods", None, "a"), Revision(revision), value);
+            Event { kind: EventKind::Modified, entry, previous: None }
+        };
+        let mut history = History { most_bytes: 3000, ..History::new(Revision(0), 100) };
+        (1..=10).for_each(|revision| history.push(large(revision)));
+        assert_eq!(after(&history, 8).unwrap(), [9, 10]);
+        assert!(after(&history, 7).is_err());
+        history.most_bytes = 1;
+        history.push(large(11));
+        assert_eq!(after(&history, 10).unwrap(), [11]);
+        assert_eq!(history.bytes, history.events[0].bytes);
     }
 
     #[test]

@@ -160,46 +160,6 @@ fn check(recording: &str) {
     assert!(failures.is_empty(), "{} steps differ:\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
-/// The entries of the object, once its scale was written as the step says.
-fn scaled(step: &Value, replicas: &ReplicaPaths) -> Result<Option<Value>, Status> {
-    let text = |name: &str| step[name].as_str().unwrap_or_default().to_owned();
-    let version = Version { schema: schema("io.k8s.api.autoscaling.v1.Scale"), reset: FieldSet::default() };
-    let versions = [("autoscaling/v1".to_owned(), version)].into();
-    let kind = Kind { name: "Scale", origin: Origin::BuiltIn, versions };
-    let operation = if text("operation") == "Apply" { Operation::Apply } else { Operation::Update };
-    let (api_version, subresource) = ("autoscaling/v1".into(), "scale".into());
-    let manager = Manager { name: text("manager"), operation, api_version, subresource };
-    let mut live =
-        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": step["replicas"]}});
-    live["metadata"] = json!({"name": "z", "uid": "u"});
-    set_entries(&mut live, to_scale(Some(&step["live"]), replicas));
-    let written = match operation {
-        Operation::Apply => {
-            apply(Some(&live), &step["sent"], &manager, step["force"] == true, &kind.context())?
-        }
-        Operation::Update => {
-            let mut new = live.clone();
-            new["spec"]["replicas"] = step["sent"]["spec"]["replicas"].clone();
-            update(Some(&live), new, &manager, &kind.context())
-        }
-    };
-    Ok(from_scale(Some(&step["live"]), entries(&written), &text("apiVersion"), replicas))
-}
-
-#[test]
-fn scaling_is_recorded_in_the_object_as_kubernetes_records_it() {
-    let steps: Vec<Value> = serde_json::from_str(include_str!("../recorded/scales.json")).expect("steps");
-    let path = Some(vec![Element::field("spec"), Element::field("size")]);
-    let versions = ["apply.asb.test/v1", "apply.asb.test/v1beta1"];
-    let replicas: ReplicaPaths = versions.map(|version| (version.to_owned(), path.clone())).into();
-    for step in steps {
-        match scaled(&step, &replicas) {
-            Ok(entries) => assert_eq!(entries.unwrap_or_default(), step["after"], "{}", step["what"]),
-            Err(status) => assert_eq!(status.to_json(), step["answer"], "{}", step["what"]),
-        }
-    }
-}
-
 #[test]
 fn config_maps_are_written_as_kubernetes_writes_them() {
     check(include_str!("../recorded/config_maps.json"));
