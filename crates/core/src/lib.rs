@@ -1,0 +1,11 @@
+//! Every decision of Agent Sandbox: what an object needs next, given what was observed and the time.
+//!
+//! Everything here is pure, total and deterministic: no clock, no randomness, no API server. Time, ids and chance are
+//! arguments. Watching objects and carrying out what is decided here is left to `operator`.
+
+pub mod conditions;
+pub mod document;
+pub mod object;
+pub mod patch;
+pub mod views;
+pub mod write;

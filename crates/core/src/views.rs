@@ -1,0 +1,82 @@
+//! What is kept of each kind of object: the parts that decisions are made on, parsed once, and no more. A cluster's worth
+//! of them is in memory.
+
+mod claim;
+mod network_policy;
+mod pod;
+mod pool;
+mod sandbox;
+mod service;
+mod template;
+mod volume;
+
+use asb_types::deadline::Deadline;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::document::Documents;
+use crate::object::{Metadata, MissingMetadata};
+use crate::write::Kind;
+
+pub use claim::{ClaimView, Request};
+pub use network_policy::NetworkPolicyView;
+pub use pod::{PodView, Scheduled};
+pub use pool::PoolView;
+pub use sandbox::{PodBlueprint, SandboxView};
+pub use service::ServiceView;
+pub use template::TemplateView;
+pub use volume::VolumeView;
+
+/// What is kept of an object.
+pub trait View: Sized {
+    const KIND: Kind;
+
+    /// Reads an object as an API server serves it.
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable>;
+
+    fn metadata(&self) -> &Metadata;
+
+    /// Replaces the large parts by copies that others hold too.
+    fn share(&mut self, _documents: &mut Documents) {}
+}
+
+/// An object that is there but cannot be understood. It fails alone, with the reason in its status.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct Unreadable {
+    pub metadata: Box<Metadata>,
+    pub field: &'static str,
+    pub problem: String,
+}
+
+/// Reads a whole object, metadata and all.
+pub fn read<V: View>(object: &Value) -> Result<Result<V, Unreadable>, MissingMetadata> {
+    Ok(V::read(Metadata::read(object)?, object))
+}
+
+/// One field that may be absent.
+fn optional<T: DeserializeOwned>(
+    metadata: &Metadata,
+    value: &Value,
+    field: &'static str,
+) -> Result<Option<T>, Unreadable> {
+    serde_json::from_value(value.clone()).map_err(|error| Unreadable {
+        metadata: Box::new(metadata.clone()),
+        field,
+        problem: error.to_string(),
+    })
+}
+
+/// A point in time in the spec of an object.
+fn deadline(
+    metadata: &Metadata,
+    value: &Value,
+    field: &'static str,
+) -> Result<Option<jiff::Timestamp>, Unreadable> {
+    Ok(optional::<Deadline>(metadata, value, field)?.map(|deadline| deadline.at()))
+}
+
+/// A status, which is ours: one that cannot be read is as good as none, and is written anew.
+fn status<T: DeserializeOwned + Default>(object: &Value) -> T {
+    serde_json::from_value(object["status"].clone()).unwrap_or_default()
+}

@@ -1,0 +1,52 @@
+//! What is kept of a SandboxTemplate.
+
+use asb_types::blueprint::VolumeClaimTemplatesPolicy;
+use asb_types::env::EnvVarsInjectionPolicy;
+use asb_types::network::NetworkPolicyManagement;
+use serde_json::Value;
+
+use super::{PodBlueprint, Unreadable, View, optional};
+use crate::document::Document;
+use crate::object::Metadata;
+use crate::write::Kind;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TemplateView {
+    pub metadata: Metadata,
+    pub pod: PodBlueprint,
+    /// `spec.volumeClaimTemplates`, null where there are none.
+    pub volumes: Document,
+    pub service: Option<bool>,
+    /// `spec.networkPolicy`, null where there is none.
+    pub network_policy: Document,
+    pub network_policy_management: NetworkPolicyManagement,
+    pub env_policy: EnvVarsInjectionPolicy,
+    pub volumes_policy: VolumeClaimTemplatesPolicy,
+}
+
+impl View for TemplateView {
+    const KIND: Kind = Kind::SandboxTemplate;
+
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+        let spec = &object["spec"];
+        let management =
+            optional(&metadata, &spec["networkPolicyManagement"], "spec.networkPolicyManagement")?;
+        let env_policy = optional(&metadata, &spec["envVarsInjectionPolicy"], "spec.envVarsInjectionPolicy")?;
+        let volumes_policy =
+            optional(&metadata, &spec["volumeClaimTemplatesPolicy"], "spec.volumeClaimTemplatesPolicy")?;
+        Ok(Self {
+            pod: PodBlueprint::read(&spec["podTemplate"]),
+            volumes: (&spec["volumeClaimTemplates"]).into(),
+            service: optional(&metadata, &spec["service"], "spec.service")?,
+            network_policy: (&spec["networkPolicy"]).into(),
+            network_policy_management: management.unwrap_or_default(),
+            env_policy: env_policy.unwrap_or_default(),
+            volumes_policy: volumes_policy.unwrap_or_default(),
+            metadata,
+        })
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
