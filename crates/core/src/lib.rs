@@ -5,6 +5,7 @@
 
 pub mod conditions;
 pub mod document;
+pub mod lease;
 pub mod object;
 pub mod patch;
 pub mod views;

@@ -1,0 +1,122 @@
+//! The [`World`], shared: taken over by the watches and by the answers to our writes, read by the controllers, which are
+//! woken in their queues.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use asb_core::object::{Key, MissingMetadata, Uid};
+use asb_core::views::{
+    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, VolumeView,
+};
+use asb_core::write::{Kind, Target};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::queue::{Queue, Urgency};
+use crate::world::{Wake, World};
+
+/// One queue per controller.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    pub(crate) sandboxes: Queue,
+    pub(crate) claims: Queue,
+    pub(crate) templates: Queue,
+    pub(crate) pools: Queue,
+}
+
+#[derive(Debug)]
+pub(crate) struct Caches {
+    world: Mutex<World>,
+    pub(crate) queues: Queues,
+    synced: watch::Sender<bool>,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self { world: Mutex::default(), queues: Queues::default(), synced: watch::Sender::new(false) }
+    }
+}
+
+impl Caches {
+    /// Looks at what is known. Quick: everybody else waits meanwhile.
+    pub(crate) fn read<R>(&self, look: impl FnOnce(&World) -> R) -> R {
+        look(&self.world())
+    }
+
+    /// Takes over a change, and wakes whom it concerns.
+    pub(crate) fn change(&self, urgency: Urgency, change: impl FnOnce(&mut World) -> Vec<Wake>) {
+        let (wakes, is_synced) = {
+            let mut world = self.world();
+            (change(&mut world), world.is_synced())
+        };
+        for wake in wakes {
+            self.wake(&wake, urgency);
+        }
+        self.synced.send_if_modified(|synced| std::mem::replace(synced, is_synced) != is_synced);
+    }
+
+    /// Takes over an object from the answer to a read or write of ours.
+    pub(crate) fn learn(&self, kind: Kind, object: &Value) -> Result<(), MissingMetadata> {
+        let mut outcome = Ok(());
+        self.change(Urgency::Live, |world| {
+            learn(world, kind, object).unwrap_or_else(|error| {
+                outcome = Err(error);
+                Vec::new()
+            })
+        });
+        outcome
+    }
+
+    /// Takes over that an object is gone.
+    pub(crate) fn learn_gone(&self, target: &Target, uid: &Uid) {
+        self.change(Urgency::Live, |world| learn_gone(world, target.kind, &target.key, uid));
+    }
+
+    /// Waits until everything there is has been listed once.
+    pub(crate) async fn synced(&self) {
+        // The sender lives as long as `self`, so that waiting cannot fail.
+        let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    pub(crate) fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    fn wake(&self, wake: &Wake, urgency: Urgency) {
+        match wake {
+            Wake::Sandbox(key) => self.queues.sandboxes.add(key, urgency),
+            Wake::Claim(key) => self.queues.claims.add(key, urgency),
+            Wake::Template(key) => self.queues.templates.add(key, urgency),
+            Wake::Pool(key) => self.queues.pools.add(key, urgency),
+        }
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn learn(world: &mut World, kind: Kind, object: &Value) -> Result<Vec<Wake>, MissingMetadata> {
+    match kind {
+        Kind::Sandbox => world.learn::<SandboxView>(object),
+        Kind::SandboxClaim => world.learn::<ClaimView>(object),
+        Kind::SandboxTemplate => world.learn::<TemplateView>(object),
+        Kind::SandboxWarmPool => world.learn::<PoolView>(object),
+        Kind::Pod => world.learn::<PodView>(object),
+        Kind::Service => world.learn::<ServiceView>(object),
+        Kind::PersistentVolumeClaim => world.learn::<VolumeView>(object),
+        Kind::NetworkPolicy => world.learn::<NetworkPolicyView>(object),
+    }
+}
+
+fn learn_gone(world: &mut World, kind: Kind, key: &Key, uid: &Uid) -> Vec<Wake> {
+    match kind {
+        Kind::Sandbox => world.learn_gone::<SandboxView>(key, uid),
+        Kind::SandboxClaim => world.learn_gone::<ClaimView>(key, uid),
+        Kind::SandboxTemplate => world.learn_gone::<TemplateView>(key, uid),
+        Kind::SandboxWarmPool => world.learn_gone::<PoolView>(key, uid),
+        Kind::Pod => world.learn_gone::<PodView>(key, uid),
+        Kind::Service => world.learn_gone::<ServiceView>(key, uid),
+        Kind::PersistentVolumeClaim => world.learn_gone::<VolumeView>(key, uid),
+        Kind::NetworkPolicy => world.learn_gone::<NetworkPolicyView>(key, uid),
+    }
+}

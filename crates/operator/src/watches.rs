@@ -1,0 +1,226 @@
+//! Keeps the caches fed: lists every kind once, then follows it, and lists again where the thread is lost.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use asb_core::object::Version;
+use asb_core::views::{
+    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, VolumeView,
+};
+use asb_core::write::Kind;
+use futures::TryStreamExt;
+use kube::Client;
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::core::Request;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::caches::Caches;
+use crate::queue::Urgency;
+use crate::world::Held;
+
+const PAGE: u32 = 500;
+/// How long the server keeps one watch. Ours ends a little later by itself, should the server be gone without a word.
+const WATCH_SECONDS: u32 = 290;
+const WATCH_PATIENCE: Duration = Duration::from_secs(300);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LAST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Which Pods, Services and volumes are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChildScope {
+    /// All: one that is in a Sandbox's way, or may be adopted, is seen.
+    #[default]
+    All,
+    /// Those that bear the label of a Sandbox. Costs less where most are none of ours; objects that only bear the label
+    /// `adoptable` are then found by trying to make them.
+    Labelled,
+}
+
+/// Starts following every kind.
+pub(crate) fn start(client: &Client, caches: &Arc<Caches>, children: ChildScope) -> JoinSet<()> {
+    let all = None;
+    let children = match children {
+        ChildScope::All => None,
+        ChildScope::Labelled => Some(asb_types::labels::SANDBOX_NAME_HASH),
+    };
+    let mut watches = JoinSet::new();
+    watches.spawn(follow::<TemplateView>(client.clone(), Arc::clone(caches), all));
+    watches.spawn(follow::<PoolView>(client.clone(), Arc::clone(caches), all));
+    watches.spawn(follow::<SandboxView>(client.clone(), Arc::clone(caches), all));
+    watches.spawn(follow::<ClaimView>(client.clone(), Arc::clone(caches), all));
+    watches.spawn(follow::<PodView>(client.clone(), Arc::clone(caches), children));
+    watches.spawn(follow::<ServiceView>(client.clone(), Arc::clone(caches), children));
+    watches.spawn(follow::<VolumeView>(client.clone(), Arc::clone(caches), children));
+    watches.spawn(follow::<NetworkPolicyView>(client.clone(), Arc::clone(caches), all));
+    watches
+}
+
+/// Follows one kind for ever.
+async fn follow<V: Held>(client: Client, caches: Arc<Caches>, selector: Option<&'static str>) {
+    let mut watch = Watch { client, caches, selector, version: None };
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Err(error) = watch.turn::<V>().await else {
+            pause = FIRST_PAUSE;
+            continue;
+        };
+        tracing::warn!(kind = V::KIND.name(), %error, "cannot follow objects, trying again");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LAST_PAUSE);
+    }
+}
+
+/// Why a kind could not be followed.
+#[derive(Debug, thiserror::Error)]
+enum Interruption {
+    #[error("cannot build a request")]
+    Request(#[from] kube::core::request::Error),
+    #[error("{0}")]
+    Client(#[from] kube::Error),
+    /// The server has forgotten what came after our version.
+    #[error("{0}")]
+    Gone(String),
+    #[error("an object without metadata")]
+    Object(#[from] asb_core::object::MissingMetadata),
+}
+
+#[derive(Deserialize)]
+struct Page {
+    metadata: PageMetadata,
+    #[serde(default)]
+    items: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageMetadata {
+    resource_version: String,
+    #[serde(default)]
+    r#continue: String,
+}
+
+struct Watch {
+    client: Client,
+    caches: Arc<Caches>,
+    selector: Option<&'static str>,
+    /// How far we are. Without one, everything is to be listed.
+    version: Option<Version>,
+}
+
+impl Watch {
+    /// Lists, or follows until the server ends the watch.
+    async fn turn<V: Held>(&mut self) -> Result<(), Interruption> {
+        let outcome = match self.version {
+            None => self.list::<V>().await.map(|version| self.version = Some(version)),
+            Some(from) => self.follow::<V>(from).await,
+        };
+        if outcome.as_ref().is_err_and(loses_track) {
+            self.version = None;
+        }
+        outcome
+    }
+
+    /// Lists everything, and takes it over at once.
+    async fn list<V: Held>(&self) -> Result<Version, Interruption> {
+        let mut params = ListParams { limit: Some(PAGE), label_selector: self.selector(), ..ListParams::default() };
+        let mut items = Vec::new();
+        loop {
+            let page: Page = self.client.request(Request::new(path(V::KIND)).list(&params)?).await?;
+            items.extend(page.items);
+            if page.metadata.r#continue.is_empty() {
+                return self.take_over::<V>(&items, number(&page.metadata.resource_version));
+            }
+            params.continue_token = Some(page.metadata.r#continue);
+        }
+    }
+
+    fn take_over<V: Held>(&self, items: &[Value], version: Version) -> Result<Version, Interruption> {
+        let mut problem = None;
+        self.caches.change(Urgency::Backlog, |world| {
+            match items.iter().map(|item| world.entry::<V>(item)).collect::<Result<Vec<_>, _>>() {
+                Ok(entries) => world.take::<V>(|cache| cache.replace(entries, version)),
+                Err(error) => {
+                    problem = Some(error);
+                    Vec::new()
+                }
+            }
+        });
+        problem.map_or(Ok(version), |error| Err(error.into()))
+    }
+
+    /// Follows the changes after a version, until the server ends the watch.
+    async fn follow<V: Held>(&mut self, from: Version) -> Result<(), Interruption> {
+        let params =
+            WatchParams { bookmarks: true, timeout: Some(WATCH_SECONDS), label_selector: self.selector(), ..WatchParams::default() };
+        let request = Request::new(path(V::KIND)).watch(&params, &from.to_string())?;
+        let mut events = pin!(self.client.request_events::<Value>(request).await?);
+        let deadline = tokio::time::Instant::now() + WATCH_PATIENCE;
+        while let Ok(event) = tokio::time::timeout_at(deadline, events.try_next()).await {
+            let Some(event) = event? else { break };
+            let version = self.event::<V>(event)?;
+            self.version = self.version.max(Some(version));
+        }
+        Ok(())
+    }
+
+    fn event<V: Held>(&self, event: WatchEvent<Value>) -> Result<Version, Interruption> {
+        match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => self.seen::<V>(&object),
+            WatchEvent::Deleted(object) => self.deleted::<V>(&object),
+            WatchEvent::Bookmark(bookmark) => {
+                let version = number(&bookmark.metadata.resource_version);
+                self.caches.change(Urgency::Live, |world| {
+                    V::cache(world).watched_until(version);
+                    Vec::new()
+                });
+                Ok(version)
+            }
+            WatchEvent::Error(status) => Err(Interruption::Gone(status.message)),
+        }
+    }
+
+    fn seen<V: Held>(&self, object: &Value) -> Result<Version, Interruption> {
+        let version = asb_core::object::Metadata::read(object)?.version;
+        self.caches.change(Urgency::Live, |world| {
+            let entry = world.entry::<V>(object).expect("its metadata was read above");
+            world.take::<V>(|cache| cache.watched(entry).into_iter().collect())
+        });
+        Ok(version)
+    }
+
+    fn deleted<V: Held>(&self, object: &Value) -> Result<Version, Interruption> {
+        let metadata = asb_core::object::Metadata::read(object)?;
+        self.caches.change(Urgency::Live, |world| {
+            world.take::<V>(|cache| cache.watched_deletion(&metadata).into_iter().collect())
+        });
+        Ok(metadata.version)
+    }
+
+    fn selector(&self) -> Option<String> {
+        self.selector.map(str::to_owned)
+    }
+}
+
+/// Whether there is no going on from where we were.
+fn loses_track(interruption: &Interruption) -> bool {
+    match interruption {
+        Interruption::Client(kube::Error::Api(status)) => status.code == 410,
+        Interruption::Client(_) | Interruption::Request(_) => false,
+        Interruption::Gone(_) | Interruption::Object(_) => true,
+    }
+}
+
+/// Where the objects of a kind are, in all namespaces.
+fn path(kind: Kind) -> String {
+    match kind.group() {
+        "" => format!("/api/{}/{}", kind.version(), kind.plural()),
+        group => format!("/apis/{group}/{}/{}", kind.version(), kind.plural()),
+    }
+}
+
+fn number(version: &str) -> Version {
+    Version(version.parse().unwrap_or_default())
+}

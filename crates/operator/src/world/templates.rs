@@ -1,0 +1,44 @@
+//! Whom a change of a template, or of its NetworkPolicy, concerns: itself, its pools, and the claims that wait for those.
+
+use asb_core::object::Key;
+use asb_core::views::{NetworkPolicyView, TemplateView};
+use asb_core::write::Kind;
+use asb_types::names;
+
+use super::{Held, Wake, World, freed_by_hash, owner_key};
+use crate::cache::{Cache, Change};
+
+impl Held for TemplateView {
+    fn cache(world: &mut World) -> &mut Cache<Self> {
+        &mut world.templates
+    }
+
+    fn consequences(world: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
+        let key = change.key();
+        wakes.extend(freed_by_hash(&mut world.templates_of_hash, change).into_iter().map(Wake::Template));
+        wakes.push(Wake::Template(key.clone()));
+        wakes.extend(world.pools_of_template.get(key).cloned().map(Wake::Pool));
+        wakes.extend(world.claims_by_template(key).cloned().map(Wake::Claim));
+    }
+}
+
+impl World {
+    /// The claims that get, or got, their Sandbox from this template: through a pool, or by name.
+    fn claims_by_template(&self, template: &Key) -> impl Iterator<Item = &Key> {
+        let shadow = template.sibling(&names::shadow_pool(&template.name));
+        let pools = self.pools_of_template.get(template).cloned().chain([shadow]);
+        let pools: std::collections::BTreeSet<Key> = pools.collect();
+        pools.into_iter().flat_map(|pool| self.claims_of_pool.get(&pool).collect::<Vec<_>>())
+    }
+}
+
+impl Held for NetworkPolicyView {
+    fn cache(world: &mut World) -> &mut Cache<Self> {
+        &mut world.network_policies
+    }
+
+    fn consequences(_: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
+        let owners = change.owners().filter(|owner| owner.is(Kind::SandboxTemplate));
+        wakes.extend(owners.map(|owner| Wake::Template(owner_key(change.key(), owner))));
+    }
+}

@@ -1,0 +1,176 @@
+//! Carries out writes, and lets the caches know what came of them.
+
+use std::sync::Arc;
+
+use asb_core::object::{Key, Uid};
+use asb_core::write::{Deleting, Kind, Lock, Part, Target, Write};
+use http::Request as HttpRequest;
+use kube::Client;
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::core::Request;
+use serde_json::{Value, json};
+
+use crate::caches::Caches;
+
+/// Who we are in `managedFields`.
+const MANAGER: &str = "agent-sandbox-controller";
+/// The name under which the children of Sandboxes are made.
+const CHILD_MANAGER: &str = "sandbox-controller";
+
+/// Why a write did not happen, or may not have.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The object changed, or is another of the same name.
+    #[error("{0}")]
+    Conflict(String),
+    #[error("{0}")]
+    Exists(String),
+    #[error("{0}")]
+    Missing(String),
+    /// The server will not have it, now or later.
+    #[error("{0}")]
+    Refused(String),
+    /// The server cannot do it now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// No answer came: it may have happened, or may yet.
+    #[error("no answer from the API server: {0}")]
+    Unanswered(String),
+    #[error("cannot build a request: {0}")]
+    Request(#[from] kube::core::request::Error),
+}
+
+#[derive(Clone)]
+pub(crate) struct Writer {
+    client: Client,
+    caches: Arc<Caches>,
+}
+
+impl Writer {
+    pub(crate) fn new(client: Client, caches: Arc<Caches>) -> Self {
+        Self { client, caches }
+    }
+
+    /// Carries out a write. The answer is in the caches when this returns, and so is what the write ran into.
+    pub(crate) async fn write(&self, write: &Write) -> Result<Value, Failure> {
+        let answer = self.send(request(write)?).await;
+        match (&answer, write) {
+            (Ok(object), Write::Delete { target, uid, .. }) => self.learn_deletion(target, uid, object),
+            (Ok(object), _) => self.learn(write.target().kind, object),
+            (Err(Failure::Missing(_)), Write::Patch { target, lock: Lock::Uid(uid) | Lock::Version(uid, _), .. })
+            | (Err(Failure::Missing(_)), Write::Delete { target, uid, .. }) => self.caches.learn_gone(target, uid),
+            (Err(Failure::Conflict(_) | Failure::Exists(_) | Failure::Unanswered(_)), _) => {
+                // What stands in the way decides what to do next. A failure to read it shows in the next attempt.
+                let _ = self.read(write.target()).await;
+            }
+            (Err(_), _) => {}
+        }
+        answer
+    }
+
+    /// Reads an object from the API server itself, and takes over what it says.
+    pub(crate) async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
+        let request = Request::new(path(target.kind, &target.key)).get(&target.key.name, &GetParams::default())?;
+        match self.send(request).await {
+            Ok(object) => {
+                self.learn(target.kind, &object);
+                Ok(Some(object))
+            }
+            Err(Failure::Missing(_)) => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn send(&self, request: HttpRequest<Vec<u8>>) -> Result<Value, Failure> {
+        self.client.request(request).await.map_err(failure)
+    }
+
+    fn learn(&self, kind: Kind, object: &Value) {
+        if let Err(error) = self.caches.learn(kind, object) {
+            tracing::warn!(kind = kind.name(), %error, "the API server's answer is no object");
+        }
+    }
+
+    /// A deletion answers with the object while something still holds it, and with a Status once it is gone.
+    fn learn_deletion(&self, target: &Target, uid: &Uid, answer: &Value) {
+        if answer["kind"] == target.kind.name() && !answer["metadata"]["deletionTimestamp"].is_null() {
+            self.learn(target.kind, answer);
+        } else {
+            self.caches.learn_gone(target, uid);
+        }
+    }
+}
+
+fn request(write: &Write) -> Result<HttpRequest<Vec<u8>>, Failure> {
+    let target = write.target();
+    let (requests, name) = (Request::new(path(target.kind, &target.key)), &*target.key.name);
+    let request = match write {
+        Write::Create { object, .. } => {
+            let params = PostParams { field_manager: Some(manager(target.kind).to_owned()), ..PostParams::default() };
+            requests.create(&params, object.to_string().into_bytes())
+        }
+        Write::Patch { part, lock, body, .. } => {
+            let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+            let patch = Patch::Merge(locked(body, lock));
+            match part {
+                Part::Object => requests.patch(name, &params, &patch),
+                Part::Status => requests.patch_subresource("status", name, &params, &patch),
+            }
+        }
+        Write::Delete { uid, how, .. } => requests.delete(name, &deletion(uid, *how)),
+    };
+    Ok(request?)
+}
+
+/// The patch with what must still be so.
+fn locked(body: &Value, lock: &Lock) -> Value {
+    let mut body = body.clone();
+    match lock {
+        Lock::Uid(uid) => body["metadata"]["uid"] = json!(uid.as_str()),
+        Lock::Version(uid, version) => {
+            body["metadata"]["uid"] = json!(uid.as_str());
+            body["metadata"]["resourceVersion"] = json!(version.to_string());
+        }
+    }
+    body
+}
+
+fn deletion(uid: &Uid, how: Deleting) -> DeleteParams {
+    DeleteParams {
+        grace_period_seconds: (how == Deleting::Force).then_some(0),
+        propagation_policy: Some(match how {
+            Deleting::Background | Deleting::Force => PropagationPolicy::Background,
+            Deleting::Foreground => PropagationPolicy::Foreground,
+        }),
+        preconditions: Some(Preconditions { uid: Some(uid.as_str().to_owned()), resource_version: None }),
+        ..DeleteParams::default()
+    }
+}
+
+fn manager(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Pod | Kind::Service | Kind::PersistentVolumeClaim => CHILD_MANAGER,
+        _ => MANAGER,
+    }
+}
+
+fn path(kind: Kind, key: &Key) -> String {
+    let (version, namespace, plural) = (kind.version(), &key.namespace, kind.plural());
+    match kind.group() {
+        "" => format!("/api/{version}/namespaces/{namespace}/{plural}"),
+        group => format!("/apis/{group}/{version}/namespaces/{namespace}/{plural}"),
+    }
+}
+
+fn failure(error: kube::Error) -> Failure {
+    let kube::Error::Api(status) = error else { return Failure::Unanswered(error.to_string()) };
+    let message = status.message.clone();
+    match (status.code, status.reason.as_str()) {
+        (409, "AlreadyExists") => Failure::Exists(message),
+        (409, _) => Failure::Conflict(message),
+        (404, _) => Failure::Missing(message),
+        (504, _) => Failure::Unanswered(message),
+        (429 | 500..=599, _) => Failure::Unavailable(message),
+        _ => Failure::Refused(message),
+    }
+}
