@@ -5,6 +5,7 @@
 
 pub mod conditions;
 pub mod document;
+pub mod event;
 pub mod lease;
 pub mod object;
 pub mod patch;
