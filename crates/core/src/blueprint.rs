@@ -1,7 +1,6 @@
 //! What a Sandbox made from a template is like, whether a pool makes it or a claim: its spec, the hashes it is known by,
 //! and whether one that is there is still what the template says. What else a claim adds is left to its planner.
 
-mod canonical;
 mod member;
 mod secure;
 
@@ -11,6 +10,7 @@ use asb_types::hash::fnv1a_hex;
 use asb_types::{annotations, labels};
 use serde_json::{Map, Value, json};
 
+use crate::canonical;
 use crate::document::Document;
 use crate::object::Key;
 use crate::views::{SandboxView, TemplateView};

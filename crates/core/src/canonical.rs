@@ -53,7 +53,7 @@ const AMOUNTS: &[&str] = &["limits", "overhead", "requests"];
 const AMOUNT: &[&str] = &["divisor", "sizeLimit"];
 
 /// The form in which two specs are equal if and only if they mean the same.
-pub(super) fn form(value: &Value) -> Value {
+pub(crate) fn form(value: &Value) -> Value {
     match value {
         Value::Object(fields) => Value::Object(object(fields)),
         Value::Array(items) => items.iter().map(form).collect(),
