@@ -3,11 +3,16 @@
 //! Everything here is pure, total and deterministic: no clock, no randomness, no API server. Time, ids and chance are
 //! arguments. Watching objects and carrying out what is decided here is left to `operator`.
 
+pub mod blueprint;
+mod canonical;
+pub mod collision;
 pub mod conditions;
 pub mod document;
 pub mod event;
 pub mod lease;
 pub mod object;
 pub mod patch;
+pub mod report;
+pub mod template;
 pub mod views;
 pub mod write;
