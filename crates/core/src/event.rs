@@ -1,38 +1,22 @@
 //! What is told about an object as a Kubernetes Event: seen by `kubectl describe`, kept for an hour, read by people.
 
 use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::object::Metadata;
+use crate::report::{Event, Severity};
 use crate::write::Kind;
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Event {
-    pub tone: Tone,
-    pub reason: &'static str,
-    /// What was being done.
-    pub action: &'static str,
-    pub note: String,
-}
-
-/// Whether anybody should worry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Tone {
-    Normal,
-    Warning,
-}
 
 /// The API server takes no more of a note than this.
 const LONGEST_NOTE: usize = 1024;
 
 impl Event {
     pub fn normal(reason: &'static str, action: &'static str, note: impl Into<String>) -> Self {
-        Self { tone: Tone::Normal, reason, action, note: note.into() }
+        Self { severity: Severity::Normal, reason, action, note: note.into() }
     }
 
     pub fn warning(reason: &'static str, action: &'static str, note: impl Into<String>) -> Self {
-        Self { tone: Tone::Warning, reason, action, note: note.into() }
+        Self { severity: Severity::Warning, reason, action, note: note.into() }
     }
 
     /// The object to create. `number` makes its name one that no other event about the object has.
@@ -43,7 +27,7 @@ impl Event {
             "kind": "Event",
             "metadata": {"name": name(metadata.name(), number), "namespace": namespace},
             "eventTime": format!("{now:.6}"),
-            "type": match self.tone { Tone::Normal => "Normal", Tone::Warning => "Warning" },
+            "type": match self.severity { Severity::Normal => "Normal", Severity::Warning => "Warning" },
             "reason": self.reason,
             "action": self.action,
             "note": shortened(&self.note),

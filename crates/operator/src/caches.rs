@@ -23,6 +23,14 @@ pub(crate) struct Queues {
     pub(crate) pools: Queue,
 }
 
+impl Queues {
+    /// Takes back the keys of workers that were stopped while they looked at them.
+    pub(crate) fn reclaim(&self) {
+        let Self { sandboxes, claims, templates, pools } = self;
+        [sandboxes, claims, templates, pools].map(Queue::reclaim);
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Caches {
     world: Mutex<World>,

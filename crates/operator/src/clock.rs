@@ -43,18 +43,6 @@ impl Dice {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-
-    /// A suffix for a name, of the letters and length that Kubernetes uses for generated names.
-    pub fn suffix(&self) -> String {
-        const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-        let mut number = self.roll();
-        let letters = std::iter::repeat_with(|| {
-            let letter = LETTERS[usize::try_from(number % 27).expect("less than 27")];
-            number /= 27;
-            char::from(letter)
-        });
-        letters.take(5).collect()
-    }
 }
 
 #[cfg(test)]
@@ -66,13 +54,5 @@ mod tests {
         let (one, other) = (Dice::seeded(7), Dice::seeded(7));
         assert_eq!([one.roll(), one.roll()], [other.roll(), other.roll()]);
         assert_ne!(one.roll(), Dice::seeded(8).roll());
-    }
-
-    #[test]
-    fn suffixes_are_five_letters_and_seldom_the_same() {
-        let dice = Dice::seeded(1);
-        let suffixes: std::collections::BTreeSet<_> = (0..1000).map(|_| dice.suffix()).collect();
-        assert!(suffixes.len() > 990);
-        assert!(suffixes.iter().all(|suffix| suffix.len() == 5));
     }
 }

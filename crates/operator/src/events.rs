@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use asb_core::event::{Event, Reporter};
+use asb_core::event::Reporter;
 use asb_core::object::Metadata;
+use asb_core::report::Event;
 use asb_core::write::Kind;
 use kube::Client;
 use kube::api::PostParams;

@@ -6,15 +6,128 @@
 mod cache;
 mod caches;
 mod clock;
+mod context;
+mod events;
 mod leadership;
 mod queue;
+mod settings;
+mod templates;
 mod traffic;
 mod watches;
 mod workers;
 mod world;
 mod writer;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use caches::Caches;
+use context::Context;
+use events::Recorder;
+use leadership::Leadership;
+use templates::Templates;
+use traffic::Traffic;
+use workers::Crew;
+use writer::Writer;
+
 pub use clock::{Clock, Dice, SystemClock};
 pub use leadership::{Candidacy, LEASE};
-pub use queue::Next;
+pub use settings::{Settings, Workers};
 pub use watches::ChildScope;
+
+/// How long a leader that is asked to go finishes what it has begun.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// One operator. Several may run; with a [`Candidacy`] one of them acts.
+pub struct Operator {
+    client: Client,
+    context: Arc<Context>,
+    candidacy: Option<Candidacy>,
+    /// Watches and the sender of events, which go on whoever leads.
+    background: JoinSet<()>,
+}
+
+impl Operator {
+    pub fn new(client: Client, settings: Settings, candidacy: Option<Candidacy>) -> Self {
+        Self::with(client, settings, candidacy, Arc::new(SystemClock), Dice::loaded_by_chance())
+    }
+
+    /// An operator that is told the time and what chance says.
+    pub fn with(
+        client: Client,
+        settings: Settings,
+        candidacy: Option<Candidacy>,
+        clock: Arc<dyn Clock>,
+        dice: Dice,
+    ) -> Self {
+        let (caches, traffic, dice) = (Arc::new(Caches::default()), Traffic::new(settings.requests), Arc::new(dice));
+        let mut background = watches::start(&client, &caches, settings.children);
+        let (recorder, sending) = Recorder::new(
+            client.clone(),
+            Arc::clone(&traffic),
+            Arc::clone(&clock),
+            Arc::clone(&dice),
+            &settings.instance,
+        );
+        background.spawn(sending);
+        let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic);
+        let context = Arc::new(Context { caches, writer, recorder, clock, dice, settings });
+        Self { client, context, candidacy, background }
+    }
+
+    /// Whether everything there is has been seen once.
+    pub fn is_synced(&self) -> impl Fn() -> bool + Send + Sync + use<> {
+        let caches = Arc::clone(&self.context.caches);
+        move || caches.is_synced()
+    }
+
+    /// Works until it is stopped.
+    pub async fn run(mut self, stop: CancellationToken) {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = self.context.caches.synced() => self.lead(&stop).await,
+        }
+        self.background.shutdown().await;
+    }
+
+    async fn lead(&self, stop: &CancellationToken) {
+        let Some(candidacy) = self.candidacy.clone() else {
+            return self.work(stop, std::future::pending()).await;
+        };
+        let mut leadership = Leadership::new(self.client.clone(), candidacy);
+        while !stop.is_cancelled() {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = leadership.acquire() => {}
+            }
+            self.work(stop, leadership.keep()).await;
+        }
+        leadership.release().await;
+    }
+
+    /// Looks after everything until it is stopped, or no longer leads.
+    async fn work(&self, stop: &CancellationToken, lost: impl Future<Output = ()>) {
+        let crew = self.crew();
+        tokio::select! {
+            biased;
+            // Another may act already: nothing more is begun or finished.
+            () = lost => crew.dismiss().await,
+            () = stop.cancelled() => crew.finish(FAREWELL).await,
+        }
+    }
+
+    fn crew(&self) -> Crew {
+        let (context, workers) = (&self.context, self.context.settings.workers);
+        let mut crew = Crew::new(&context.caches);
+        if context.settings.extensions {
+            crew.hire(Templates(Arc::clone(context)), workers.templates);
+        }
+        crew
+    }
+}

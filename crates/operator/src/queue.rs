@@ -49,7 +49,7 @@ struct State {
     /// When each delayed key is due.
     due: HashMap<Key, (Instant, u64)>,
     /// Keys being looked at, and whether they were named again meanwhile.
-    running: HashMap<Key, Option<Urgency>>,
+    running: BTreeMap<Key, Option<Urgency>>,
     failures: HashMap<Key, u32>,
     sequence: u64,
 }
@@ -81,6 +81,14 @@ impl Queue {
     pub(crate) fn done(&self, key: &Key, next: Next) {
         self.state().done(key, next, Instant::now());
         self.wake.notify_one();
+    }
+
+    /// Takes back the keys of workers that were stopped while they looked at them.
+    pub(crate) fn reclaim(&self) {
+        let mut state = self.state();
+        for key in std::mem::take(&mut state.running).into_keys() {
+            state.add(&key, Urgency::Live);
+        }
     }
 
     /// How many keys are ready to be looked at.
@@ -199,6 +207,15 @@ mod tests {
         queue.add(&key("a"), Urgency::Live);
         assert_eq!(queue.depth(), 0);
         queue.done(&running, Next::Settled);
+        assert_eq!(next(&queue).await, "a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_of_a_worker_that_was_stopped_come_again() {
+        let queue = Queue::default();
+        queue.add(&key("a"), Urgency::Live);
+        let _never_handed_back = queue.next().await;
+        queue.reclaim();
         assert_eq!(next(&queue).await, "a");
     }
 

@@ -1,12 +1,14 @@
-//! Runs a controller: takes keys from its queue and lets it look at them, several at a time, for as long as we lead.
+//! Runs controllers: takes keys from their queues and lets them look at those, several at a time, for as long as we lead.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use asb_core::object::Key;
 use futures::FutureExt;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::caches::Caches;
 use crate::queue::{Next, Queue};
@@ -22,17 +24,49 @@ pub(crate) trait Controller: Send + Sync + 'static {
     fn reconcile(&self, key: &Key) -> impl Future<Output = Next> + Send;
 }
 
-/// Starts the workers of a controller. They end with the set.
-pub(crate) fn start<C: Controller>(controller: &Arc<C>, caches: &Arc<Caches>, count: usize, workers: &mut JoinSet<()>) {
-    for _ in 0..count {
-        workers.spawn(work(Arc::clone(controller), Arc::clone(caches)));
+/// The workers of all controllers. They end with it.
+pub(crate) struct Crew {
+    caches: Arc<Caches>,
+    workers: JoinSet<()>,
+    closing: CancellationToken,
+}
+
+impl Crew {
+    pub(crate) fn new(caches: &Arc<Caches>) -> Self {
+        Self { caches: Arc::clone(caches), workers: JoinSet::new(), closing: CancellationToken::new() }
+    }
+
+    pub(crate) fn hire<C: Controller>(&mut self, controller: C, count: usize) {
+        let controller = Arc::new(controller);
+        for _ in 0..count {
+            self.workers.spawn(work(Arc::clone(&controller), Arc::clone(&self.caches), self.closing.clone()));
+        }
+    }
+
+    /// Stops everything where it is. What was under way is looked at again by the next crew.
+    pub(crate) async fn dismiss(mut self) {
+        self.workers.shutdown().await;
+        self.caches.queues.reclaim();
+    }
+
+    /// Begins nothing new, and waits a while for what was begun.
+    pub(crate) async fn finish(mut self, patience: Duration) {
+        self.closing.cancel();
+        let finished = async { while self.workers.join_next().await.is_some() {} };
+        if tokio::time::timeout(patience, finished).await.is_err() {
+            tracing::warn!("gave up waiting for work under way; it is done again by whoever leads next");
+        }
     }
 }
 
-async fn work<C: Controller>(controller: Arc<C>, caches: Arc<Caches>) {
+async fn work<C: Controller>(controller: Arc<C>, caches: Arc<Caches>, closing: CancellationToken) {
     let queue = C::queue(&caches);
     loop {
-        let key = queue.next().await;
+        let key = tokio::select! {
+            biased;
+            () = closing.cancelled() => return,
+            key = queue.next() => key,
+        };
         let outcome = AssertUnwindSafe(controller.reconcile(&key)).catch_unwind().await;
         let next = outcome.unwrap_or_else(|_| {
             tracing::error!(controller = C::NAME, object = %key, "a bug stopped this look at the object; trying again later");

@@ -11,6 +11,7 @@ use kube::core::Request;
 use serde_json::{Value, json};
 
 use crate::caches::Caches;
+use crate::traffic::{Class, Traffic};
 
 /// Who we are in `managedFields`.
 const MANAGER: &str = "agent-sandbox-controller";
@@ -44,15 +45,17 @@ pub(crate) enum Failure {
 pub(crate) struct Writer {
     client: Client,
     caches: Arc<Caches>,
+    traffic: Arc<Traffic>,
 }
 
 impl Writer {
-    pub(crate) fn new(client: Client, caches: Arc<Caches>) -> Self {
-        Self { client, caches }
+    pub(crate) fn new(client: Client, caches: Arc<Caches>, traffic: Arc<Traffic>) -> Self {
+        Self { client, caches, traffic }
     }
 
     /// Carries out a write. The answer is in the caches when this returns, and so is what the write ran into.
-    pub(crate) async fn write(&self, write: &Write) -> Result<Value, Failure> {
+    pub(crate) async fn write(&self, write: &Write, class: Class) -> Result<Value, Failure> {
+        let _permit = self.traffic.pass(class).await;
         let answer = self.send(request(write)?).await;
         match (&answer, write) {
             (Ok(object), Write::Delete { target, uid, .. }) => self.learn_deletion(target, uid, object),

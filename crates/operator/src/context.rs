@@ -1,0 +1,78 @@
+//! What every controller works with.
+
+use std::sync::Arc;
+
+use asb_core::report::Failure as Told;
+use asb_core::write::Write;
+use jiff::Timestamp;
+
+use crate::caches::Caches;
+use crate::clock::{Clock, Dice};
+use crate::events::Recorder;
+use crate::queue::Next;
+use crate::settings::Settings;
+use crate::traffic::Class;
+use crate::writer::{Failure, Writer};
+
+pub(crate) struct Context {
+    pub(crate) caches: Arc<Caches>,
+    pub(crate) writer: Writer,
+    pub(crate) recorder: Recorder,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) dice: Arc<Dice>,
+    pub(crate) settings: Settings,
+}
+
+/// Why a plan was not carried out to its end.
+#[derive(Debug)]
+pub(crate) enum Stumble {
+    /// Something is not as it was when the plan was made. The caches know by now; a new plan takes it into account.
+    Outdated,
+    /// It went wrong, and the status is to say so.
+    Failed(Told),
+}
+
+impl Context {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Carries out writes in their order, up to the first that does not work.
+    pub(crate) async fn carry_out<'a>(
+        &self,
+        writes: impl IntoIterator<Item = &'a Write>,
+        class: Class,
+    ) -> Result<(), Stumble> {
+        for write in writes {
+            self.writer.write(write, class).await.map_err(Stumble::from)?;
+        }
+        Ok(())
+    }
+
+    /// When to look again, given the time that a plan named.
+    pub(crate) fn next(&self, look_again: Option<Timestamp>) -> Next {
+        look_again.map_or(Next::Settled, |time| {
+            Next::After(time.duration_since(self.now()).try_into().unwrap_or_default())
+        })
+    }
+}
+
+impl From<Failure> for Stumble {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Conflict(_) | Failure::Exists(_) | Failure::Missing(_) => Self::Outdated,
+            Failure::Refused(problem) => Self::Failed(Told::Permanent(problem)),
+            other => Self::Failed(Told::Transient(other.to_string())),
+        }
+    }
+}
+
+impl Stumble {
+    /// What the status is to say, if anything.
+    pub(crate) fn told(self) -> Option<Told> {
+        match self {
+            Self::Outdated => None,
+            Self::Failed(told) => Some(told),
+        }
+    }
+}

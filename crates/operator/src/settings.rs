@@ -1,0 +1,50 @@
+//! What is set for the whole operator.
+
+use jiff::SignedDuration;
+
+use crate::watches::ChildScope;
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The domain under which cluster DNS answers for Services.
+    pub cluster_domain: String,
+    /// Whether claims, templates and pools are looked after, or Sandboxes alone.
+    pub extensions: bool,
+    pub workers: Workers,
+    /// How long changes to a Pod's metadata are gathered before they are written.
+    pub write_behind: SignedDuration,
+    pub children: ChildScope,
+    /// How many requests are made to the API server at a time.
+    pub requests: usize,
+    /// Who we are in events: the name of the Pod, or of the machine.
+    pub instance: String,
+}
+
+/// How many objects of each kind are looked at at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Workers {
+    pub sandboxes: usize,
+    pub claims: usize,
+    pub pools: usize,
+    pub templates: usize,
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self { sandboxes: 100, claims: 50, pools: 1, templates: 1 }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            cluster_domain: "cluster.local".to_owned(),
+            extensions: true,
+            workers: Workers::default(),
+            write_behind: SignedDuration::ZERO,
+            children: ChildScope::default(),
+            requests: 64,
+            instance: "asb".to_owned(),
+        }
+    }
+}
