@@ -49,9 +49,32 @@ pub fn negotiate(accept: Option<&str>, choice: Choice) -> Result<Representation,
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Ok(Representation { syntax: Syntax::Json, form: Form::Whole });
     };
+    wishes(accept).iter().find_map(|wish| wish.representation(choice)).ok_or_else(not_acceptable)
+}
+
+fn wishes(accept: &str) -> Vec<Wish<'_>> {
     let mut wishes: Vec<Wish> = accept.split(',').filter_map(Wish::parse).collect();
     wishes.sort_by(|one, other| other.quality.total_cmp(&one.quality));
-    wishes.iter().find_map(|wish| wish.representation(choice)).ok_or_else(not_acceptable)
+    wishes
+}
+
+/// In which form OpenAPI v2 is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swagger {
+    Json,
+    Protobuf,
+}
+
+/// The same for OpenAPI v2, if it is wanted in a form that there is. Clients still ask by the older name, which is no
+/// proper media type; they are answered by the newer.
+pub fn negotiate_swagger(accept: Option<&str>) -> Option<Swagger> {
+    let accept = accept.filter(|accept| !accept.trim().is_empty()).unwrap_or("*/*");
+    wishes(accept).iter().find_map(|wish| match wish.media {
+        "application/json" | "application/*" | "*/*" => Some(Swagger::Json),
+        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+        | "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" => Some(Swagger::Protobuf),
+        _ => None,
+    })
 }
 
 fn not_acceptable() -> Status {
@@ -141,5 +164,15 @@ mod tests {
     fn nothing_asked_for_is_json() {
         assert_eq!(negotiate(None, Choice::Whole).unwrap().syntax, Syntax::Json);
         assert_eq!(negotiate(Some("application/yaml"), Choice::Whole).unwrap().syntax, Syntax::Yaml);
+    }
+
+    #[test]
+    fn swagger_is_given_in_protobuf_by_both_of_its_names() {
+        for separator in ['@', '.'] {
+            let media = format!("application/com.github.proto-openapi.spec.v2{separator}v1.0+protobuf");
+            assert_eq!(negotiate_swagger(Some(&media)), Some(Swagger::Protobuf));
+        }
+        assert_eq!(negotiate_swagger(None), Some(Swagger::Json));
+        assert_eq!(negotiate_swagger(Some("application/yaml")), None);
     }
 }

@@ -229,10 +229,15 @@ pub(crate) fn validate_update(
 }
 
 /// What a writer should know about an object that is in order all the same.
-pub(crate) fn warnings(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<String> {
+pub(crate) fn warnings(
+    resource: &Resource,
+    subresource: Option<&str>,
+    new: &Value,
+    old: Option<&Value>,
+) -> Vec<String> {
     match &resource.origin {
         Origin::BuiltIn(_) if is_definition(resource) => definition::warnings(new, old),
-        Origin::BuiltIn(_) => Vec::new(),
+        Origin::BuiltIn(_) => validation::warnings(&resource.group_kind(), subresource, new, old),
         Origin::Defined(_) => finalizer_warnings(new, old),
     }
 }

@@ -31,6 +31,7 @@ mod storage_class;
 #[cfg(test)]
 mod tests;
 mod volume_sources;
+mod warnings;
 
 use serde_json::Value;
 
@@ -41,6 +42,7 @@ use at::{At, examine};
 use event::Group;
 use labels::Values;
 use metadata::NameRule;
+pub use warnings::warnings;
 
 /// What is wrong with a new object, or with the body of a request that makes none. Of kinds that are not Kubernetes' own
 /// nothing is known here; their metadata has [`metadata::create`].

@@ -65,7 +65,7 @@ impl Api {
                 }
                 Err(error) => return Err(failed(target, &name, error)),
                 Ok(stored) => {
-                    warnings.extend(rules::warnings(target.resource, &stored, None));
+                    warnings.extend(rules::warnings(target.resource, None, &stored, None));
                     let object = rules::to_version(target.resource, &stored)?.into_owned();
                     return Ok(Created { object, warnings });
                 }

@@ -141,7 +141,7 @@ impl Api {
             return Err(Status::invalid(&rules::kind_in_messages(target.resource), name, &errors));
         }
         target.admission(|admitted| admission::check_update(admitted, new, live, &surroundings))?;
-        Ok(rules::warnings(target.resource, new, Some(live)))
+        Ok(rules::warnings(target.resource, target.subresource, new, Some(live)))
     }
 
     /// An object that was only waiting for its last finalizer goes with it.

@@ -78,6 +78,17 @@ impl Attributes {
 }
 
 impl Resource {
+    /// From the fields that reviews have, by their names.
+    fn read(field: impl Fn(&str) -> String) -> Self {
+        Self {
+            group: field("group"),
+            resource: field("resource"),
+            subresource: field("subresource"),
+            namespace: field("namespace"),
+            name: field("name"),
+        }
+    }
+
     /// `pods`, or `pods/log`
     pub fn with_subresource(&self) -> String {
         match self.subresource.as_str() {

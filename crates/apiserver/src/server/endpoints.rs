@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::handler::Exchange;
 use super::reply;
-use crate::negotiation::{Choice, Form};
+use crate::negotiation::{self, Choice, Form, Swagger};
 use crate::path::Path;
 use crate::status::Status;
 use crate::{discovery, openapi};
@@ -49,6 +49,7 @@ fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
         ["version"] => Ok(reply::object(200, &version(), exchange.plain_style())),
         ["api"] => groups(exchange, true),
         ["apis"] => groups(exchange, false),
+        ["openapi", "v2"] => Ok(swagger(exchange)),
         // Kubernetes says of this one that it is text.
         ["openapi", "v3"] => Ok(reply::text(200, &openapi::index(&registry).to_string())),
         ["openapi", "v3", "api", version] => Ok(open_api(exchange, "", version)),
@@ -95,18 +96,48 @@ fn groups(exchange: &Exchange<'_>, core: bool) -> Result<Response<Body>, Status>
 
 fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Response<Body> {
     let registry = exchange.server.api.registry();
-    let hash = format!("\"{}\"", openapi::hash(&registry, group, version));
-    let known = exchange.header(header::IF_NONE_MATCH).is_some_and(|known| known == hash);
-    let mut response = if known {
-        reply::bytes_reply(304, Vec::new(), "application/json")
-    } else {
-        let Some(document) = openapi::document(&registry, group, version) else {
-            return reply::nothing(404);
-        };
-        reply::object(200, &document, exchange.plain_style())
+    unless_known(exchange, &openapi::hash(&registry, group, version), "application/json", || {
+        let document = openapi::document(&registry, group, version);
+        document.map_or_else(
+            || reply::nothing(404),
+            |document| reply::object(200, &document, exchange.plain_style()),
+        )
+    })
+}
+
+fn swagger(exchange: &Exchange<'_>) -> Response<Body> {
+    let registry = exchange.server.api.registry();
+    let document = || openapi::swagger(&registry);
+    let etag = openapi::hash_of_all(&registry);
+    let mut response = match negotiation::negotiate_swagger(exchange.header(header::ACCEPT)) {
+        None => reply::nothing(406),
+        Some(Swagger::Json) => {
+            let media = "application/json";
+            let whole = || reply::bytes_reply(200, document().to_string().into_bytes(), media);
+            unless_known(exchange, &etag, media, whole)
+        }
+        Some(Swagger::Protobuf) => {
+            let media = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+            let whole = || reply::bytes_reply(200, openapi::encoded(&document()), media);
+            unless_known(exchange, &etag, media, whole)
+        }
     };
-    if let Ok(hash) = HeaderValue::from_str(&hash) {
-        response.headers_mut().insert(header::ETAG, hash);
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+/// An answer that a client has already, by what it says, is not made again.
+fn unless_known(
+    exchange: &Exchange<'_>,
+    hash: &str,
+    media: &'static str,
+    whole: impl FnOnce() -> Response<Body>,
+) -> Response<Body> {
+    let etag = format!("\"{hash}\"");
+    let is_known = exchange.header(header::IF_NONE_MATCH).is_some_and(|known| known == etag);
+    let mut response = if is_known { reply::bytes_reply(304, Vec::new(), media) } else { whole() };
+    if let (200 | 304, Ok(etag)) = (response.status().as_u16(), HeaderValue::from_str(&etag)) {
+        response.headers_mut().insert(header::ETAG, etag);
     }
     response
 }
@@ -148,6 +179,7 @@ fn paths(exchange: &Exchange<'_>) -> Vec<String> {
         "/apis",
         "/healthz",
         "/livez",
+        "/openapi/v2",
         "/openapi/v3",
         "/openid/v1/jwks",
         "/readyz",

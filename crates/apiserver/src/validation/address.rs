@@ -29,7 +29,22 @@ impl Network {
         }
     }
 
-    fn is_masked(self) -> bool {
+    /// As it is written, once mapped addresses are taken for what they are and bits beyond the prefix are gone.
+    pub(super) fn plain(self) -> String {
+        format!("{}/{}", unmapped(Self::mask(self.address, self.prefix)), self.prefix)
+    }
+
+    /// The one address of it that was written, as a network of its own.
+    pub(super) fn single(self) -> String {
+        let bits = if self.is_v6() { 128 } else { 32 };
+        format!("{}/{bits}", unmapped(self.address))
+    }
+
+    pub(super) fn is_mapped(self) -> bool {
+        is_mapped(self.address)
+    }
+
+    pub(super) fn is_masked(self) -> bool {
         Self::mask(self.address, self.prefix) == self.address
     }
 
@@ -138,14 +153,14 @@ pub(super) fn family(text: &str) -> Option<bool> {
     sloppy_address(text).map(|address| unmapped(address).is_ipv6())
 }
 
-fn unmapped(address: IpAddr) -> IpAddr {
+pub(super) fn unmapped(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(address) => address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4),
         v4 @ IpAddr::V4(_) => v4,
     }
 }
 
-fn is_mapped(address: IpAddr) -> bool {
+pub(super) fn is_mapped(address: IpAddr) -> bool {
     unmapped(address) != address
 }
 
@@ -174,7 +189,7 @@ pub(super) fn sloppy_network(text: &str) -> Option<Network> {
     network(address, prefix.parse().ok().filter(|_| prefix.bytes().all(|byte| byte.is_ascii_digit()))?)
 }
 
-fn strict_network(text: &str) -> Option<Network> {
+pub(super) fn strict_network(text: &str) -> Option<Network> {
     let (address, prefix) = text.split_once('/')?;
     let plain = prefix == "0" || !prefix.starts_with('0') && prefix.bytes().all(|byte| byte.is_ascii_digit());
     network(address.parse().ok()?, prefix.parse().ok().filter(|_| plain)?)

@@ -206,6 +206,11 @@ impl At<'_, '_> {
         self.report.0.borrow_mut().push(error);
     }
 
+    /// How one gets here, for those who write about the place themselves.
+    pub(super) fn place(&self) -> String {
+        self.path.to_string()
+    }
+
     /// How much was reported so far, about anything.
     pub(super) fn reported(&self) -> usize {
         self.report.0.borrow().len()

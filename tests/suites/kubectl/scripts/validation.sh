@@ -14,3 +14,5 @@ printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twice}\ndata: {a: b, a
 kubectl apply -f twice.yaml
 printf 'apiVersion: none.example/v1\nkind: None\nmetadata: {name: none}\n' > none.yaml
 kubectl apply -f none.yaml --validate=ignore
+kubectl apply -f none.yaml
+kubectl create -f none.yaml --validate=strict

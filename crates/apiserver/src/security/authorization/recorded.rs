@@ -23,18 +23,11 @@ pub(crate) fn index(recorded: &Value) -> Index {
 }
 
 pub(crate) fn attributes(recorded: &Value) -> Attributes {
-    let field = |name| text(recorded, &[name]).to_owned();
+    let field = |name: &str| text(recorded, &[name]).to_owned();
     if recorded.get("path").is_some() {
         return Attributes::path(&field("verb"), &field("path"));
     }
-    let resource = Resource {
-        group: field("group"),
-        resource: field("resource"),
-        subresource: field("subresource"),
-        namespace: field("namespace"),
-        name: field("name"),
-    };
-    Attributes::resource(&field("verb"), resource)
+    Attributes::resource(&field("verb"), Resource::read(field))
 }
 
 fn user(recorded: &Value, name: &str) -> User {

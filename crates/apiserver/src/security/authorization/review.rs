@@ -101,15 +101,8 @@ fn attributes(body: &Value) -> Attributes {
         let field = |field| of("nonResourceAttributes", field);
         return Attributes::path(&field("verb"), &field("path"));
     }
-    let field = |field| of("resourceAttributes", field);
-    let resource = Resource {
-        group: field("group"),
-        resource: field("resource"),
-        subresource: field("subresource"),
-        namespace: field("namespace"),
-        name: field("name"),
-    };
-    Attributes::resource(&field("verb"), resource)
+    let field = |field: &str| of("resourceAttributes", field);
+    Attributes::resource(&field("verb"), Resource::read(field))
 }
 
 /// Whom a review is about.

@@ -11,7 +11,8 @@ use super::claims;
 use crate::names;
 
 pub(super) const HUGE_PAGES: &str = "hugepages-";
-const STANDARD: [&str; 20] = [
+/// Of these there are parts too.
+const MEASURED: [&str; 11] = [
     "cpu",
     "memory",
     "ephemeral-storage",
@@ -21,17 +22,8 @@ const STANDARD: [&str; 20] = [
     "limits.cpu",
     "limits.memory",
     "limits.ephemeral-storage",
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
     "storage",
     "requests.storage",
-    "services.nodeports",
-    "services.loadbalancers",
 ];
 /// Of these there are only whole ones.
 const COUNTED: [&str; 9] = [
@@ -163,7 +155,8 @@ fn name_of_resource(place: &At, name: &str) -> bool {
     let before = place.reported();
     place.must_hold(name, names::qualified_name);
     let huge = name.starts_with(HUGE_PAGES) || name.starts_with("requests.hugepages-");
-    if place.reported() == before && !name.contains('/') && !STANDARD.contains(&name) && !huge {
+    let is_standard = MEASURED.contains(&name) || COUNTED.contains(&name);
+    if place.reported() == before && !name.contains('/') && !is_standard && !huge {
         place.invalid(name, "must be a standard resource type or fully qualified");
     }
     place.reported() == before
