@@ -10,6 +10,7 @@ mod context;
 mod events;
 mod leadership;
 mod queue;
+mod sandboxes;
 mod settings;
 mod templates;
 mod traffic;
@@ -29,6 +30,7 @@ use caches::Caches;
 use context::Context;
 use events::Recorder;
 use leadership::Leadership;
+use sandboxes::Sandboxes;
 use templates::Templates;
 use traffic::Traffic;
 use workers::Crew;
@@ -125,6 +127,7 @@ impl Operator {
     fn crew(&self) -> Crew {
         let (context, workers) = (&self.context, self.context.settings.workers);
         let mut crew = Crew::new(&context.caches);
+        crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
             crew.hire(Templates(Arc::clone(context)), workers.templates);
         }

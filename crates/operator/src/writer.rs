@@ -84,6 +84,14 @@ impl Writer {
         }
     }
 
+    /// Reads a node, which is in no cache.
+    pub(crate) async fn read_node(&self, name: &str) -> Result<Option<Value>, Failure> {
+        match self.send(Request::new("/api/v1/nodes").get(name, &GetParams::default())?).await {
+            Err(Failure::Missing(_)) => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
     async fn send(&self, request: HttpRequest<Vec<u8>>) -> Result<Value, Failure> {
         self.client.request(request).await.map_err(failure)
     }

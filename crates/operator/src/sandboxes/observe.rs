@@ -1,0 +1,55 @@
+//! What is known about one Sandbox at this moment.
+
+use std::sync::Arc;
+
+use asb_core::collision;
+use asb_core::object::Key;
+use asb_core::sandbox::{Observed, Settings};
+use asb_core::views::SandboxView;
+use asb_types::hash::fnv1a_hex;
+use asb_types::names;
+
+use super::{Sandboxes, nodes};
+use crate::world::World;
+
+impl Sandboxes {
+    /// The caches' knowledge, and of nodes that a Pod does not go away from, the API server's.
+    pub(super) async fn observe(&self, key: &Key) -> Option<Observed> {
+        let settings = Settings {
+            cluster_domain: self.context.settings.cluster_domain.as_str().into(),
+            write_behind: self.context.settings.write_behind,
+        };
+        let mut observed = self.context.caches.read(|world| from_caches(world, key, settings))?;
+        observed.put_off_since = self.put_off().get(&observed.sandbox.metadata.uid).copied();
+        observed.nodes = nodes::of_stuck_pods(&observed, &self.context).await;
+        Some(observed)
+    }
+}
+
+fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed> {
+    let sandbox = Arc::clone(world.sandboxes.get(key)?);
+    let named_pod = Observed::pod_names(&sandbox).find_map(|name| world.pods.get(&key.sibling(name)).cloned());
+    let volumes = Observed::volume_names(&sandbox).into_iter().filter_map(|name| {
+        let volume = world.volumes.get(&key.sibling(&name))?;
+        Some((name, Arc::clone(volume)))
+    });
+    Some(Observed {
+        pods: world.pods.owned_by(&sandbox.metadata.uid).cloned().collect(),
+        named_pod,
+        service: world.services.get(&key.sibling(&names::service(&key.name))).cloned(),
+        volumes: volumes.collect(),
+        older_twin: older_twin(world, &sandbox),
+        nodes: std::collections::BTreeMap::new(),
+        put_off_since: None,
+        settings,
+        sandbox,
+    })
+}
+
+fn older_twin(world: &World, sandbox: &SandboxView) -> Option<String> {
+    let key = &sandbox.metadata.key;
+    let twins = world.sandboxes_of_hash.get(&key.sibling(&fnv1a_hex(&key.name))).filter(|twin| *twin != key);
+    let twins = twins.filter_map(|twin| world.sandboxes.get(twin)).map(|twin| &twin.metadata);
+    let live = twins.filter(|twin| !twin.is_deleting());
+    collision::elder(&sandbox.metadata, live).map(|elder| elder.name().to_owned())
+}
