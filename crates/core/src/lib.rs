@@ -7,5 +7,6 @@ pub mod conditions;
 pub mod document;
 pub mod object;
 pub mod patch;
+pub mod sandbox;
 pub mod views;
 pub mod write;
