@@ -13,6 +13,7 @@ pub mod lease;
 pub mod object;
 pub mod patch;
 pub mod report;
+pub mod sandbox;
 pub mod template;
 pub mod views;
 pub mod write;

@@ -22,7 +22,7 @@ pub use claim::{ClaimView, Request};
 pub use network_policy::NetworkPolicyView;
 pub use pod::{PodView, Scheduled};
 pub use pool::PoolView;
-pub use sandbox::{PodBlueprint, SandboxView};
+pub use sandbox::{PodBlueprint, SandboxView, WhenDeleted};
 pub use service::ServiceView;
 pub use template::{TemplateStatus, TemplateView};
 pub use volume::VolumeView;

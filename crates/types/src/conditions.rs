@@ -19,6 +19,12 @@ pub mod sandbox_ready {
     pub const MULTIPLE_PODS: &str = "MultiplePods";
     pub const SUSPENDED: &str = "SandboxSuspended";
     pub const EXPIRED: &str = "SandboxExpired";
+    /// The API server refuses what the Sandbox asks for; trying again does not help.
+    pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+    /// An older Sandbox of the namespace has a name of the same hash, by which Services select.
+    pub const NAME_HASH_COLLISION: &str = "NameHashCollision";
+    /// The Pod should long be gone.
+    pub const POD_STUCK_TERMINATING: &str = "PodStuckTerminating";
 }
 
 /// Reasons of [`FINISHED`], and of [`READY`] on a Sandbox whose Pod has ended.

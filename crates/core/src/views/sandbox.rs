@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use asb_types::conditions::READY;
 use asb_types::lifecycle::ShutdownPolicy;
 use asb_types::v1beta1::{OperatingMode, SandboxStatus};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Unreadable, View, deadline, optional, status};
@@ -24,7 +25,23 @@ pub struct SandboxView {
     pub shutdown_time: Option<Timestamp>,
     pub shutdown_policy: ShutdownPolicy,
     pub operating_mode: OperatingMode,
+    /// `spec.volumeClaimRetentionPolicy.whenDeleted`.
+    pub volumes_when_deleted: WhenDeleted,
+    /// `spec.ttlSecondsAfterExpired`: how long a Sandbox that expired is kept.
+    pub ttl_after_expired: Option<SignedDuration>,
     pub status: SandboxStatus,
+    /// `status.phase`, empty until it was written.
+    pub phase: String,
+}
+
+/// What becomes of a Sandbox's volumes when it is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum WhenDeleted {
+    /// They go with it.
+    #[default]
+    Delete,
+    /// They stay, for another Sandbox of its name.
+    Retain,
 }
 
 /// A `podTemplate`: the Pod's spec, and the labels and annotations it is to bear.
@@ -56,6 +73,9 @@ impl View for SandboxView {
 
     fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
         let spec = &object["spec"];
+        let ttl: Option<u32> =
+            optional(&metadata, &spec["ttlSecondsAfterExpired"], "spec.ttlSecondsAfterExpired")?;
+        let when_deleted = &spec["volumeClaimRetentionPolicy"]["whenDeleted"];
         Ok(Self {
             pod: PodBlueprint::read(&spec["podTemplate"]),
             volumes: (&spec["volumeClaimTemplates"]).into(),
@@ -65,6 +85,14 @@ impl View for SandboxView {
                 .unwrap_or_default(),
             operating_mode: optional(&metadata, &spec["operatingMode"], "spec.operatingMode")?
                 .unwrap_or_default(),
+            volumes_when_deleted: optional(
+                &metadata,
+                when_deleted,
+                "spec.volumeClaimRetentionPolicy.whenDeleted",
+            )?
+            .unwrap_or_default(),
+            ttl_after_expired: ttl.map(|seconds| SignedDuration::from_secs(seconds.into())),
+            phase: object["status"]["phase"].as_str().unwrap_or_default().to_owned(),
             status: status(object),
             metadata,
         })
