@@ -12,6 +12,7 @@ pub mod event;
 pub mod lease;
 pub mod object;
 pub mod patch;
+pub mod pool;
 pub mod report;
 pub mod sandbox;
 pub mod template;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use asb_core::object::{Key, Uid};
+use asb_core::object::{Key, Uid, Version};
 use asb_core::write::{Deleting, Kind, Lock, Part, Target, Write};
 use http::Request as HttpRequest;
 use kube::Client;
@@ -128,7 +128,7 @@ fn request(write: &Write) -> Result<HttpRequest<Vec<u8>>, Failure> {
                 Part::Status => requests.patch_subresource("status", name, &params, &patch),
             }
         }
-        Write::Delete { uid, how, .. } => requests.delete(name, &deletion(uid, *how)),
+        Write::Delete { uid, version, how, .. } => requests.delete(name, &deletion(uid, *version, *how)),
     };
     Ok(request?)
 }
@@ -146,14 +146,17 @@ fn locked(body: &Value, lock: &Lock) -> Value {
     body
 }
 
-fn deletion(uid: &Uid, how: Deleting) -> DeleteParams {
+fn deletion(uid: &Uid, version: Option<Version>, how: Deleting) -> DeleteParams {
     DeleteParams {
         grace_period_seconds: (how == Deleting::Force).then_some(0),
         propagation_policy: Some(match how {
             Deleting::Background | Deleting::Force => PropagationPolicy::Background,
             Deleting::Foreground => PropagationPolicy::Foreground,
         }),
-        preconditions: Some(Preconditions { uid: Some(uid.as_str().to_owned()), resource_version: None }),
+        preconditions: Some(Preconditions {
+            uid: Some(uid.as_str().to_owned()),
+            resource_version: version.map(|version| version.to_string()),
+        }),
         ..DeleteParams::default()
     }
 }
