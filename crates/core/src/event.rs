@@ -20,7 +20,14 @@ impl Event {
     }
 
     /// The object to create. `number` makes its name one that no other event about the object has.
-    pub fn about(&self, kind: Kind, metadata: &Metadata, reporter: &Reporter<'_>, number: u64, now: Timestamp) -> Value {
+    pub fn about(
+        &self,
+        kind: Kind,
+        metadata: &Metadata,
+        reporter: &Reporter<'_>,
+        number: u64,
+        now: Timestamp,
+    ) -> Value {
         let namespace = &*metadata.key.namespace;
         json!({
             "apiVersion": "events.k8s.io/v1",
@@ -55,7 +62,8 @@ fn name(object: &str, number: u64) -> String {
 }
 
 fn shortened(note: &str) -> &str {
-    let end = (0..=LONGEST_NOTE.min(note.len())).rev().find(|end| note.is_char_boundary(*end)).unwrap_or_default();
+    let end =
+        (0..=LONGEST_NOTE.min(note.len())).rev().find(|end| note.is_char_boundary(*end)).unwrap_or_default();
     &note[..end]
 }
 
@@ -65,7 +73,8 @@ mod tests {
 
     #[test]
     fn an_event_names_the_very_object_it_is_about() {
-        let object = json!({"metadata": {"name": "demo", "namespace": "team", "uid": "u1", "resourceVersion": "7"}});
+        let object =
+            json!({"metadata": {"name": "demo", "namespace": "team", "uid": "u1", "resourceVersion": "7"}});
         let metadata = Metadata::read(&object).unwrap();
         let reporter = Reporter { controller: "sandboxclaim-controller", instance: "asb-1" };
         let event = Event::normal("SandboxAdopted", "Adoption", "Adopted warm pool Sandbox \"pool-x\"");

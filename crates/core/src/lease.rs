@@ -33,7 +33,11 @@ impl Observed {
     /// Takes over what was read now. Only a change restarts the holder's time.
     #[must_use]
     pub fn refreshed(self, object: Value, now: Timestamp) -> Self {
-        if self.object["spec"] == object["spec"] { Self { object, ..self } } else { Self { object, since: now } }
+        if self.object["spec"] == object["spec"] {
+            Self { object, ..self }
+        } else {
+            Self { object, since: now }
+        }
     }
 }
 
@@ -50,7 +54,9 @@ pub enum Step {
 
 /// Decides what `me` does next.
 pub fn step(observed: Option<&Observed>, me: &str, terms: &Terms, now: Timestamp) -> Step {
-    let Some(Observed { object, since }) = observed else { return Step::Create(spec(me, terms, now, now, 0)) };
+    let Some(Observed { object, since }) = observed else {
+        return Step::Create(spec(me, terms, now, now, 0));
+    };
     let held = &object["spec"];
     let holder = held["holderIdentity"].as_str().unwrap_or_default();
     let transitions = held["leaseTransitions"].as_i64().unwrap_or_default();
@@ -118,7 +124,9 @@ mod tests {
 
     #[test]
     fn a_lease_that_is_not_there_is_made() {
-        let Step::Create(spec) = step(None, "me", &Terms::default(), at(5)) else { panic!("nothing is in the way") };
+        let Step::Create(spec) = step(None, "me", &Terms::default(), at(5)) else {
+            panic!("nothing is in the way")
+        };
         assert_eq!(spec["holderIdentity"], "me");
         assert_eq!(spec["renewTime"], "1970-01-01T00:00:05.000000Z");
     }

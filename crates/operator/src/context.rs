@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::caches::Caches;
 use crate::clock::{Clock, Dice};
 use crate::events::Recorder;
+use crate::pools::Ledgers;
 use crate::queue::Next;
 use crate::settings::Settings;
 use crate::traffic::Class;
@@ -21,6 +22,7 @@ pub(crate) struct Context {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dice: Arc<Dice>,
     pub(crate) settings: Settings,
+    pub(crate) pools: Ledgers,
 }
 
 /// Why a plan was not carried out to its end.

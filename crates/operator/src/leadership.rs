@@ -81,7 +81,8 @@ impl Leadership {
             self.read().await?;
         }
         let now = self.now();
-        let outcome = match step(self.observed.as_ref(), &self.candidacy.identity, &self.candidacy.terms, now) {
+        let outcome = match step(self.observed.as_ref(), &self.candidacy.identity, &self.candidacy.terms, now)
+        {
             Step::Wait => return Ok(false),
             Step::Create(spec) => self.create(spec).await,
             Step::Replace(lease) => self.replace(&lease).await,

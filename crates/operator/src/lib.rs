@@ -9,6 +9,7 @@ mod clock;
 mod context;
 mod events;
 mod leadership;
+mod pools;
 mod queue;
 mod sandboxes;
 mod settings;
@@ -30,6 +31,7 @@ use caches::Caches;
 use context::Context;
 use events::Recorder;
 use leadership::Leadership;
+use pools::{Ledgers, Pools};
 use sandboxes::Sandboxes;
 use templates::Templates;
 use traffic::Traffic;
@@ -66,7 +68,8 @@ impl Operator {
         clock: Arc<dyn Clock>,
         dice: Dice,
     ) -> Self {
-        let (caches, traffic, dice) = (Arc::new(Caches::default()), Traffic::new(settings.requests), Arc::new(dice));
+        let (caches, traffic, dice) =
+            (Arc::new(Caches::default()), Traffic::new(settings.requests), Arc::new(dice));
         let mut background = watches::start(&client, &caches, settings.children);
         let (recorder, sending) = Recorder::new(
             client.clone(),
@@ -77,7 +80,8 @@ impl Operator {
         );
         background.spawn(sending);
         let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic);
-        let context = Arc::new(Context { caches, writer, recorder, clock, dice, settings });
+        let context =
+            Arc::new(Context { caches, writer, recorder, clock, dice, settings, pools: Ledgers::default() });
         Self { client, context, candidacy, background }
     }
 
@@ -129,6 +133,7 @@ impl Operator {
         let mut crew = Crew::new(&context.caches);
         crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
+            crew.hire(Pools::new(Arc::clone(context)), workers.pools);
             crew.hire(Templates(Arc::clone(context)), workers.templates);
         }
         crew

@@ -42,7 +42,9 @@ impl Controller for Sandboxes {
         let Some(observed) = self.observe(key).await else { return Next::Settled };
         let plan = plan(&observed, self.context.now());
         self.remember(&observed, &plan);
-        let Outcome::Done(troubles) = apply(&self.context, &observed, &plan).await else { return Next::Again };
+        let Outcome::Done(troubles) = apply(&self.context, &observed, &plan).await else {
+            return Next::Again;
+        };
         self.warn(&observed, &plan);
         // What was written is in the caches by now.
         let Some(after) = self.observe(key).await else { return Next::Settled };

@@ -1,5 +1,6 @@
 //! What is set for the whole operator.
 
+use asb_core::pool;
 use jiff::SignedDuration;
 
 use crate::watches::ChildScope;
@@ -11,6 +12,8 @@ pub struct Settings {
     /// Whether claims, templates and pools are looked after, or Sandboxes alone.
     pub extensions: bool,
     pub workers: Workers,
+    /// What holds for all pools.
+    pub pools: pool::Settings,
     /// How long changes to a Pod's metadata are gathered before they are written.
     pub write_behind: SignedDuration,
     pub children: ChildScope,
@@ -41,6 +44,7 @@ impl Default for Settings {
             cluster_domain: "cluster.local".to_owned(),
             extensions: true,
             workers: Workers::default(),
+            pools: pool::Settings::default(),
             write_behind: SignedDuration::ZERO,
             children: ChildScope::default(),
             requests: 64,

@@ -35,9 +35,13 @@ impl Controller for Templates {
     async fn reconcile(&self, key: &Key) -> Next {
         let context = &self.0;
         let Some(snapshot) = context.caches.read(|world| observe(world, key)) else { return Next::Settled };
-        let namesakes: Vec<&Metadata> = snapshot.namesakes.iter().map(|template| &template.metadata).collect();
-        let observed =
-            Observed { template: &snapshot.template, policy: snapshot.policy.as_deref(), namesakes: &namesakes };
+        let namesakes: Vec<&Metadata> =
+            snapshot.namesakes.iter().map(|template| &template.metadata).collect();
+        let observed = Observed {
+            template: &snapshot.template,
+            policy: snapshot.policy.as_deref(),
+            namesakes: &namesakes,
+        };
         let plan = plan(&observed);
         let failure = match context.carry_out(&plan.writes, Class::Housekeeping).await {
             Ok(()) => None,

@@ -100,7 +100,8 @@ impl State {
     /// Whether one more of this class may go now. While claims are about, housekeeping keeps to a quarter of the road.
     fn admits(&self, class: Class, limit: usize) -> bool {
         let total: usize = self.under_way.values().sum();
-        let share = if class == Class::Housekeeping && self.has_claims() { (limit / 4).max(1) } else { limit };
+        let share =
+            if class == Class::Housekeeping && self.has_claims() { (limit / 4).max(1) } else { limit };
         total < limit && self.under_way.get(&class).copied().unwrap_or_default() < share
     }
 
@@ -152,7 +153,8 @@ mod tests {
     async fn claims_go_before_housekeeping_that_came_first() {
         let traffic = Traffic::new(1);
         let first = traffic.pass(Class::Sandbox).await;
-        let (mut housekeeping, claim) = (request(&traffic, Class::Housekeeping), request(&traffic, Class::Claim));
+        let (mut housekeeping, claim) =
+            (request(&traffic, Class::Housekeeping), request(&traffic, Class::Claim));
         drop(first);
         let claim = claim.await;
         assert!(housekeeping.as_mut().now_or_never().is_none());

@@ -125,7 +125,8 @@ impl Watch {
 
     /// Lists everything, and takes it over at once.
     async fn list<V: Held>(&self) -> Result<Version, Interruption> {
-        let mut params = ListParams { limit: Some(PAGE), label_selector: self.selector(), ..ListParams::default() };
+        let mut params =
+            ListParams { limit: Some(PAGE), label_selector: self.selector(), ..ListParams::default() };
         let mut items = Vec::new();
         loop {
             let page: Page = self.client.request(Request::new(path(V::KIND)).list(&params)?).await?;
@@ -153,8 +154,12 @@ impl Watch {
 
     /// Follows the changes after a version, until the server ends the watch.
     async fn follow<V: Held>(&mut self, from: Version) -> Result<(), Interruption> {
-        let params =
-            WatchParams { bookmarks: true, timeout: Some(WATCH_SECONDS), label_selector: self.selector(), ..WatchParams::default() };
+        let params = WatchParams {
+            bookmarks: true,
+            timeout: Some(WATCH_SECONDS),
+            label_selector: self.selector(),
+            ..WatchParams::default()
+        };
         let request = Request::new(path(V::KIND)).watch(&params, &from.to_string())?;
         let mut events = pin!(self.client.request_events::<Value>(request).await?);
         let deadline = tokio::time::Instant::now() + WATCH_PATIENCE;

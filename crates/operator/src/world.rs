@@ -13,7 +13,8 @@ use std::sync::Arc;
 use asb_core::document::Documents;
 use asb_core::object::{Key, MissingMetadata, Owner, Uid};
 use asb_core::views::{
-    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, View, VolumeView, read,
+    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, View,
+    VolumeView, read,
 };
 use asb_types::hash::fnv1a_hex;
 use serde_json::Value;
@@ -48,6 +49,8 @@ pub(crate) struct World {
     pub(crate) sandboxes_of_hash: Index,
     pub(crate) templates_of_hash: Index,
     pub(crate) pools_of_hash: Index,
+    /// Sandboxes, by the hash of the pool whose label they bear.
+    pub(crate) members_of_hash: Index,
     documents: Documents,
 }
 

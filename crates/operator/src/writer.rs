@@ -60,8 +60,13 @@ impl Writer {
         match (&answer, write) {
             (Ok(object), Write::Delete { target, uid, .. }) => self.learn_deletion(target, uid, object),
             (Ok(object), _) => self.learn(write.target().kind, object),
-            (Err(Failure::Missing(_)), Write::Patch { target, lock: Lock::Uid(uid) | Lock::Version(uid, _), .. })
-            | (Err(Failure::Missing(_)), Write::Delete { target, uid, .. }) => self.caches.learn_gone(target, uid),
+            (
+                Err(Failure::Missing(_)),
+                Write::Patch { target, lock: Lock::Uid(uid) | Lock::Version(uid, _), .. },
+            )
+            | (Err(Failure::Missing(_)), Write::Delete { target, uid, .. }) => {
+                self.caches.learn_gone(target, uid)
+            }
             (Err(Failure::Conflict(_) | Failure::Exists(_) | Failure::Unanswered(_)), _) => {
                 // What stands in the way decides what to do next. A failure to read it shows in the next attempt.
                 let _ = self.read(write.target()).await;
@@ -73,7 +78,8 @@ impl Writer {
 
     /// Reads an object from the API server itself, and takes over what it says.
     pub(crate) async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
-        let request = Request::new(path(target.kind, &target.key)).get(&target.key.name, &GetParams::default())?;
+        let request =
+            Request::new(path(target.kind, &target.key)).get(&target.key.name, &GetParams::default())?;
         match self.send(request).await {
             Ok(object) => {
                 self.learn(target.kind, &object);
@@ -117,7 +123,8 @@ fn request(write: &Write) -> Result<HttpRequest<Vec<u8>>, Failure> {
     let (requests, name) = (Request::new(path(target.kind, &target.key)), &*target.key.name);
     let request = match write {
         Write::Create { object, .. } => {
-            let params = PostParams { field_manager: Some(manager(target.kind).to_owned()), ..PostParams::default() };
+            let params =
+                PostParams { field_manager: Some(manager(target.kind).to_owned()), ..PostParams::default() };
             requests.create(&params, object.to_string().into_bytes())
         }
         Write::Patch { part, lock, body, .. } => {

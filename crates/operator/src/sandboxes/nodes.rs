@@ -13,12 +13,15 @@ const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 /// The nodes of Pods whose time to end is over. One that cannot be asked about is left out: nothing is concluded from it.
 pub(super) async fn of_stuck_pods(observed: &Observed, context: &Context) -> BTreeMap<String, Node> {
     let now = context.now();
-    let overdue = observed.pods.iter().filter(|pod| pod.metadata.deletion.is_some_and(|deletion| deletion.due <= now));
+    let overdue =
+        observed.pods.iter().filter(|pod| pod.metadata.deletion.is_some_and(|deletion| deletion.due <= now));
     let mut nodes = BTreeMap::new();
     for pod in overdue.filter(|pod| !pod.node.is_empty()) {
         match context.writer.read_node(&pod.node).await {
             Ok(node) => drop(nodes.insert(pod.node.clone(), state(node.as_ref()))),
-            Err(error) => tracing::warn!(node = %pod.node, %error, "cannot ask about the node of a Pod that does not end"),
+            Err(error) => {
+                tracing::warn!(node = %pod.node, %error, "cannot ask about the node of a Pod that does not end")
+            }
         }
     }
     nodes
@@ -40,7 +43,10 @@ mod tests {
     #[test]
     fn only_a_node_that_is_gone_or_vouched_for_is_lost() {
         assert_eq!(state(None), Node::Gone);
-        assert_eq!(state(Some(&json!({"spec": {"taints": [{"key": "node.kubernetes.io/unreachable"}]}}))), Node::There);
+        assert_eq!(
+            state(Some(&json!({"spec": {"taints": [{"key": "node.kubernetes.io/unreachable"}]}}))),
+            Node::There
+        );
         assert_eq!(state(Some(&json!({"spec": {"taints": [{"key": OUT_OF_SERVICE}]}}))), Node::OutOfService);
     }
 }

@@ -28,14 +28,15 @@ impl Sandboxes {
 
 fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed> {
     let sandbox = Arc::clone(world.sandboxes.get(key)?);
-    let named_pod = Observed::pod_names(&sandbox).find_map(|name| world.pods.get(&key.sibling(name)).cloned());
+    let named_pods =
+        Observed::pod_names(&sandbox).filter_map(|name| world.pods.get(&key.sibling(name)).cloned());
     let volumes = Observed::volume_names(&sandbox).into_iter().filter_map(|name| {
         let volume = world.volumes.get(&key.sibling(&name))?;
         Some((name, Arc::clone(volume)))
     });
     Some(Observed {
         pods: world.pods.owned_by(&sandbox.metadata.uid).cloned().collect(),
-        named_pod,
+        named_pods: named_pods.collect(),
         service: world.services.get(&key.sibling(&names::service(&key.name))).cloned(),
         volumes: volumes.collect(),
         older_twin: older_twin(world, &sandbox),
@@ -48,7 +49,8 @@ fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed>
 
 fn older_twin(world: &World, sandbox: &SandboxView) -> Option<String> {
     let key = &sandbox.metadata.key;
-    let twins = world.sandboxes_of_hash.get(&key.sibling(&fnv1a_hex(&key.name))).filter(|twin| *twin != key);
+    let hash = key.sibling(&fnv1a_hex(&key.name));
+    let twins = world.sandboxes_of_hash.get(&hash).filter(|twin| *twin != key);
     let twins = twins.filter_map(|twin| world.sandboxes.get(twin)).map(|twin| &twin.metadata);
     let live = twins.filter(|twin| !twin.is_deleting());
     collision::elder(&sandbox.metadata, live).map(|elder| elder.name().to_owned())

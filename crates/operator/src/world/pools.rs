@@ -20,7 +20,14 @@ impl Held for PoolView {
         world.pools_of_template.update(key, template(&change.before), template(&change.after));
         wakes.push(Wake::Pool(key.clone()));
         if is_news_to_claims(change) {
-            wakes.extend(world.claims_of_pool.get(key).filter(|claim| world.is_unbound(claim)).cloned().map(Wake::Claim));
+            wakes.extend(
+                world
+                    .claims_of_pool
+                    .get(key)
+                    .filter(|claim| world.is_unbound(claim))
+                    .cloned()
+                    .map(Wake::Claim),
+            );
         }
     }
 }
@@ -34,6 +41,8 @@ fn is_news_to_claims(change: &Change<PoolView>) -> bool {
 impl World {
     /// Whether a claim still has no Sandbox.
     pub(super) fn is_unbound(&self, claim: &asb_core::object::Key) -> bool {
-        self.claims.get(claim).is_some_and(|claim| claim.status.sandbox.name.is_empty() && !claim.metadata.is_deleting())
+        self.claims
+            .get(claim)
+            .is_some_and(|claim| claim.status.sandbox.name.is_empty() && !claim.metadata.is_deleting())
     }
 }

@@ -4,9 +4,10 @@ use asb_core::conditions::find;
 use asb_core::views::SandboxView;
 use asb_core::write::Kind;
 use asb_types::conditions::{FINISHED, READY};
+use asb_types::labels::WARM_POOL;
 
 use super::{Held, Wake, World, freed_by_hash, owner_key};
-use crate::cache::{Cache, Change};
+use crate::cache::{Cache, Change, Entry, metadata};
 
 impl Held for SandboxView {
     fn cache(world: &mut World) -> &mut Cache<Self> {
@@ -16,11 +17,15 @@ impl Held for SandboxView {
     fn consequences(world: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
         let key = change.key();
         wakes.extend(freed_by_hash(&mut world.sandboxes_of_hash, change).into_iter().map(Wake::Sandbox));
+        let hash =
+            |entry: &Option<Entry<Self>>| Some(key.sibling(metadata(entry.as_ref()?).label(WARM_POOL)?));
+        let (before, after) = (hash(&change.before), hash(&change.after));
+        let pools = before.iter().chain(&after).flat_map(|hash| world.pools_of_hash.get(hash));
+        wakes.extend(pools.cloned().map(Wake::Pool));
+        world.members_of_hash.update(key, before, after);
         wakes.push(Wake::Sandbox(key.clone()));
         for owner in change.owners() {
-            if owner.is(Kind::SandboxWarmPool) {
-                wakes.push(Wake::Pool(owner_key(key, owner)));
-            } else if owner.is(Kind::SandboxClaim) && concerns_claim(change) {
+            if owner.is(Kind::SandboxClaim) && concerns_claim(change) {
                 wakes.push(Wake::Claim(owner_key(key, owner)));
             }
         }

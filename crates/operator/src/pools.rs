@@ -1,0 +1,113 @@
+//! Looks after SandboxWarmPools. What one needs is decided in [`asb_core::pool`].
+//!
+//! Creates and deletes are errands that nobody waits for: a pool is looked at again while they are under way, and what is
+//! under way counts.
+
+mod errand;
+mod ledger;
+mod observe;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use asb_core::object::Key;
+use asb_core::pool::{Plan, Report, plan, report};
+use asb_core::write::{Kind, Target, Write};
+use tokio::task::JoinSet;
+
+use crate::caches::Caches;
+use crate::context::Context;
+use crate::queue::{Next, Queue};
+use crate::traffic::Class;
+use crate::workers::Controller;
+use observe::{Snapshot, observe};
+
+pub(crate) use ledger::Ledgers;
+
+pub(crate) struct Pools {
+    context: Arc<Context>,
+    errands: Mutex<JoinSet<()>>,
+}
+
+impl Controller for Pools {
+    const NAME: &'static str = "sandboxwarmpool";
+
+    fn queue(caches: &Caches) -> &Queue {
+        &caches.queues.pools
+    }
+
+    async fn reconcile(&self, key: &Key) -> Next {
+        let context = &self.context;
+        let Some(snapshot) = context.caches.read(|world| observe(world, key)) else {
+            context.pools.forget(key);
+            return Next::Settled;
+        };
+        let book = context.pools.open(&snapshot.pool.metadata);
+        if let Some(wait) = book.setback(context.now()) {
+            return Next::After(wait);
+        }
+        let members = snapshot.members();
+        let namesakes = snapshot.namesakes();
+        let observed =
+            snapshot.observed(&members, &namesakes, &book, &context.settings.pools, context.dice.roll());
+        let plan = plan(&observed, context.now());
+        context.pools.note(&plan, key);
+        let is_settled = self.carry_out(&plan, key).await;
+        let report = report(&observed, &plan, book.failure.as_ref(), context.now());
+        let is_told = self.tell(&report, &snapshot, key).await;
+        if is_settled && is_told {
+            context.next(plan.look_again.into_iter().chain(report.look_again).min())
+        } else {
+            Next::Retry
+        }
+    }
+}
+
+impl Pools {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, errands: Mutex::default() }
+    }
+
+    /// Sends creates and deletes on their way, and does what is quick at once.
+    async fn carry_out(&self, plan: &Plan, key: &Key) -> bool {
+        let mut is_settled = true;
+        for write in &plan.writes {
+            match write {
+                Write::Create { .. } | Write::Delete { .. } => self.send(write.clone(), key),
+                Write::Patch { .. } => {
+                    is_settled &= self.context.carry_out([write], Class::Housekeeping).await.is_ok()
+                }
+            }
+        }
+        for lost in &plan.lookups {
+            is_settled &= self.look_up(lost, key).await;
+        }
+        is_settled
+    }
+
+    fn send(&self, write: Write, pool: &Key) {
+        let mut errands = self.errands.lock().unwrap_or_else(PoisonError::into_inner);
+        while errands.try_join_next().is_some() {}
+        errands.spawn(errand::run(Arc::clone(&self.context), pool.clone(), write));
+    }
+
+    /// Finds out about a create that was never answered and is no longer wanted.
+    async fn look_up(&self, member: &Key, pool: &Key) -> bool {
+        let found = self.context.writer.read(&Target::new(Kind::Sandbox, member.clone())).await;
+        if found.is_ok() {
+            self.context.pools.landed(pool, &member.name);
+        }
+        found.is_ok()
+    }
+
+    async fn tell(&self, report: &Report, snapshot: &Snapshot, key: &Key) -> bool {
+        let metadata = &snapshot.pool.metadata;
+        for event in &report.events {
+            self.context.recorder.record(event, Kind::SandboxWarmPool, metadata);
+        }
+        let written = self.context.carry_out(&report.write, Class::Housekeeping).await;
+        if written.is_ok() {
+            self.context.pools.told(key, report.debounce.clone());
+        }
+        written.is_ok()
+    }
+}

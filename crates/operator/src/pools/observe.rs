@@ -1,0 +1,78 @@
+//! What is known about one pool at this moment.
+
+use std::sync::Arc;
+
+use asb_core::collision;
+use asb_core::object::{Key, Metadata};
+use asb_core::pool::{Member, Observed, Settings, Template};
+use asb_core::views::{PodView, PoolView, SandboxView, TemplateView};
+use asb_types::annotations::POD_NAME;
+use asb_types::hash::fnv1a_hex;
+
+use super::ledger::Book;
+use crate::world::World;
+
+/// What the caches hold, by reference count, so that it stays as it was.
+pub(super) struct Snapshot {
+    pub(super) pool: Arc<PoolView>,
+    namesakes: Vec<Arc<PoolView>>,
+    template: Option<Arc<TemplateView>>,
+    /// The template whose name has the same hash and was there first.
+    elder_template: Option<String>,
+    members: Vec<(Arc<SandboxView>, Option<Arc<PodView>>)>,
+}
+
+pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
+    let pool = Arc::clone(world.pools.get(key)?);
+    let hash = key.sibling(&fnv1a_hex(&key.name));
+    let namesakes = world.pools_of_hash.get(&hash).filter(|other| *other != key);
+    let members = world.members_of_hash.get(&hash).filter_map(|member| world.sandboxes.get(member));
+    let template = world.templates.get(&key.sibling(&pool.template)).cloned();
+    Some(Snapshot {
+        namesakes: namesakes.filter_map(|other| world.pools.get(other).cloned()).collect(),
+        members: members.map(|sandbox| (Arc::clone(sandbox), pod(world, sandbox))).collect(),
+        elder_template: template.as_ref().and_then(|template| elder(world, template)),
+        template,
+        pool,
+    })
+}
+
+fn pod(world: &World, sandbox: &SandboxView) -> Option<Arc<PodView>> {
+    let name = sandbox.metadata.annotation(POD_NAME).unwrap_or(sandbox.metadata.name());
+    world.pods.get(&sandbox.metadata.key.sibling(name)).cloned()
+}
+
+fn elder(world: &World, template: &TemplateView) -> Option<String> {
+    let key = &template.metadata.key;
+    let hash = key.sibling(&fnv1a_hex(&key.name));
+    let others = world.templates_of_hash.get(&hash).filter(|other| *other != key);
+    let others = others.filter_map(|other| world.templates.get(other)).map(|other| &other.metadata);
+    collision::elder(&template.metadata, others).map(collision::message)
+}
+
+impl Snapshot {
+    pub(super) fn members(&self) -> Vec<Member<'_>> {
+        self.members.iter().map(|(sandbox, pod)| Member { sandbox, pod: pod.as_deref() }).collect()
+    }
+
+    pub(super) fn namesakes(&self) -> Vec<&Metadata> {
+        self.namesakes.iter().map(|pool| &pool.metadata).collect()
+    }
+
+    pub(super) fn observed<'a>(
+        &'a self,
+        members: &'a [Member<'a>],
+        namesakes: &'a [&'a Metadata],
+        book: &'a Book,
+        settings: &'a Settings,
+        chance: u64,
+    ) -> Observed<'a> {
+        let template = match (&self.template, &self.elder_template) {
+            (None, _) => Template::Missing,
+            (Some(_), Some(problem)) => Template::Refused(problem.clone()),
+            (Some(template), None) => Template::Found(template),
+        };
+        let (pool, flights, memory) = (&*self.pool, &book.flights, &book.memory);
+        Observed { pool, namesakes, template, members, flights, settings, memory, chance }
+    }
+}
