@@ -12,6 +12,7 @@ mod reading;
 mod rules;
 mod scale;
 mod schemas;
+pub(crate) mod shipped;
 mod structural;
 mod validation;
 mod version;

@@ -2,12 +2,14 @@
 //! the one place that knows that there are two sorts; the rest of the server asks here.
 
 mod managers;
+mod scaling;
 mod versions;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 pub(crate) use managers::{applied, managed};
+use versions::bare_version;
 pub(crate) use versions::{to_storage, to_version};
 
 use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};

@@ -33,6 +33,13 @@ pub const MIGRATION_SOURCE_TEMPLATE: &str = "agents.x-k8s.io/migration-source-te
 /// On any object: when its stored form was last rewritten.
 pub const STORAGE_MIGRATED_AT: &str = "agents.x-k8s.io/storage-migrated-at";
 
+/// On our CustomResourceDefinitions: which edition it is, see [`crate::crd::REVISION`].
+pub const DEFINITION_REVISION: &str = "agents.x-k8s.io/definition-revision";
+/// On our CustomResourceDefinitions: `false` keeps `asb up` from updating it.
+pub const AUTO_UPDATE: &str = "agents.x-k8s.io/autoupdate";
+/// On our CustomResourceDefinitions, set by `asb up`: the hash of what it wrote and of what it was given to write.
+pub const DEFINITION_SEAL: &str = "agents.x-k8s.io/definition-seal";
+
 /// Value of [`CLAIM_FIRST_READY_AT`] where the moment was missed.
 pub const FIRST_READY_UNKNOWN: &str = "unknown";
 

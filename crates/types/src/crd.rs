@@ -8,13 +8,16 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::core::crd::{CustomResourceExt, merge_crds};
 use serde_json::{Value, json};
 
-use crate::{v1alpha1, v1beta1};
+use crate::{annotations, v1alpha1, v1beta1};
 
 macro_rules! document {
     ($name:literal) => {
         ($name, include_str!(concat!("../../../deploy/crds/", $name, ".yaml")))
     };
 }
+
+/// Rises with every change of the definitions, so that an older program knows a newer definition and leaves it.
+pub const REVISION: u64 = 1;
 
 /// Where the API server finds the conversion webhook of an operator installed with our manifests.
 const WEBHOOK_SERVICE: &str = "agent-sandbox-webhook-service";
@@ -49,6 +52,7 @@ fn definition(versions: &[CustomResourceDefinition]) -> Value {
         schema::finish(&mut version["schema"]["openAPIV3Schema"]);
     }
     definition["spec"]["conversion"] = conversion();
+    definition["metadata"]["annotations"] = json!({annotations::DEFINITION_REVISION: REVISION.to_string()});
     definition
 }
 

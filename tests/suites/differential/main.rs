@@ -45,6 +45,7 @@ areas!(
     discovery,
     tables,
     authorization,
+    versions,
 );
 
 #[test]

@@ -1,14 +1,14 @@
 //! To whom the fields of an object belong: what [`crate::apply`] needs to know about a resource to settle that.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::to_version;
+use super::{bare_version, scaling};
 use crate::api::Target;
 use crate::apply::{self, Manager, Operation, Version};
-use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::registry::Registry;
 use crate::resource::{Origin, Resource};
@@ -24,22 +24,13 @@ pub(crate) fn managed(
     now: Timestamp,
 ) -> Value {
     let manager = manager(target, options, Operation::Update);
-    let mut object =
+    let object =
         with_context(registry, target, now, |context| apply::update(live, object, &manager, context));
     if manager.subresource == "scale" {
-        forget_times_of_scale(&mut object);
+        let versions = versions_of(registry, target.resource);
+        return scaling::settled(live, object, target.resource, &versions, &manager.name);
     }
     object
-}
-
-/// Kubernetes does not say when somebody scaled.
-fn forget_times_of_scale(object: &mut Value) {
-    let entries = object.meta_mut().get_mut("managedFields").and_then(Value::as_array_mut);
-    for entry in entries.into_iter().flatten().filter_map(Value::as_object_mut) {
-        if entry.get("subresource").is_some_and(|subresource| subresource == "scale") {
-            entry.remove("time");
-        }
-    }
 }
 
 /// What an applied configuration makes of an object.
@@ -72,16 +63,21 @@ fn with_context<T>(
     work: impl FnOnce(&apply::Context<'_>) -> T,
 ) -> T {
     let resource = target.resource;
-    let all: Vec<_> = registry.all().iter().filter(|it| it.stored_as() == resource.stored_as()).collect();
+    let all = versions_of(registry, resource);
     let subresource = target.subresource.unwrap_or_default();
     let versions: BTreeMap<String, Version> =
         all.iter().map(|it| (it.api_version(), version(it, subresource))).collect();
     let convert = |object: &Value, api_version: &str| {
         let wanted = all.iter().find(|it| it.api_version() == api_version)?;
-        to_version(wanted, object).ok().map(std::borrow::Cow::into_owned)
+        bare_version(wanted, object).ok()
     };
     let origin = if resource.is_built_in() { apply::Origin::BuiltIn } else { apply::Origin::Custom };
     work(&apply::Context { kind: &resource.kind, versions: &versions, convert: &convert, origin, now })
+}
+
+fn versions_of<'a>(registry: &'a Registry, resource: &Resource) -> Vec<&'a Resource> {
+    let is_version = |it: &&Arc<Resource>| it.stored_as() == resource.stored_as();
+    registry.all().iter().filter(is_version).map(AsRef::as_ref).collect()
 }
 
 fn version(resource: &Resource, subresource: &str) -> Version {
@@ -91,5 +87,5 @@ fn version(resource: &Resource, subresource: &str) -> Version {
             apply::reset_by_custom_resource(subresource, defined.version().has_status)
         }
     };
-    Version { schema: std::sync::Arc::clone(&resource.managed_schema), reset }
+    Version { schema: Arc::clone(&resource.managed_schema), reset }
 }

@@ -1,8 +1,9 @@
 //! The versions of a kind: in which one it is stored, and how it is shown in another.
 
 use std::borrow::Cow;
+use std::error::Error;
 
-use asb_types::conversion::{self, Version};
+use asb_types::conversion::{self, ConversionError, Version};
 use serde_json::Value;
 
 use crate::object::Object;
@@ -19,6 +20,15 @@ pub(crate) fn to_version<'a>(resource: &Resource, stored: &'a Value) -> Result<C
         Cow::Owned(converted(resource, stored.clone(), &wanted)?)
     };
     Ok(as_defined(resource, shown))
+}
+
+/// The same as conversion leaves it. What an object lacks there tells who gave it up, which a default would hide.
+pub(crate) fn bare_version(resource: &Resource, stored: &Value) -> Result<Value, Status> {
+    let wanted = resource.api_version();
+    if stored["apiVersion"] == wanted.as_str() {
+        return Ok(stored.clone());
+    }
+    converted(resource, stored.clone(), &wanted)
 }
 
 /// An object in the version that is stored. It came through its own version's schema, so that it can be converted.
@@ -39,10 +49,8 @@ fn converted(resource: &Resource, mut object: Value, wanted: &str) -> Result<Val
     let version = wanted.rsplit('/').next().unwrap_or_default();
     if is_ours(resource) {
         let version = if version == "v1alpha1" { Version::V1alpha1 } else { Version::V1beta1 };
-        let name = object.name().to_owned();
-        return conversion::convert(object, version).map_err(|error| {
-            Status::internal(&format!("conversion of {} {name:?} to {wanted} failed: {error}", resource.kind))
-        });
+        let from = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        return conversion::convert(object, version).map_err(|error| refused(&from, &resource.kind, &error));
     }
     if defined.converts_by_webhook() {
         let why = format!(
@@ -54,6 +62,12 @@ fn converted(resource: &Resource, mut object: Value, wanted: &str) -> Result<Val
     }
     object["apiVersion"] = wanted.into();
     Ok(object)
+}
+
+/// In the words of a server that asks a webhook, as clients of these kinds know them.
+fn refused(from: &str, kind: &str, error: &ConversionError) -> Status {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    Status::unexplained(format!("conversion webhook for {from}, Kind={kind} failed: {error}{cause}"))
 }
 
 /// Kinds whose conversion is part of this program.

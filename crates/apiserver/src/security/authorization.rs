@@ -6,6 +6,7 @@ pub mod bootstrap;
 mod coverage;
 pub mod escalation;
 pub mod index;
+pub mod reconciliation;
 mod refusal;
 pub mod review;
 pub mod rule;

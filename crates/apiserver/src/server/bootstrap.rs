@@ -1,42 +1,27 @@
 //! What every cluster has from its first moment: the namespaces that Kubernetes reserves, its roles, and our definitions.
+//! Every start brings them up to date. Each object is decided by itself from what is stored, so that a start that was cut off
+//! is completed by the next one.
 
-use asb_types::crd;
-use futures::future::try_join_all;
+mod definitions;
+mod roles;
+
+use futures::future::{try_join, try_join_all};
 use serde_json::{Value, json};
 
-use crate::api::{self, Api};
-use crate::security::authorization::bootstrap;
+use crate::api::Api;
 use crate::status::Status;
-use crate::store::Key;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-const RULES: &str = "rbac.authorization.k8s.io";
-const EXTENSIONS: &str = "apiextensions.k8s.io";
-const DEFINITIONS: &str = "customresourcedefinitions";
 
 /// Writes that wait for each other only where they must, so that they reach the disk together.
 pub(super) async fn run(api: &Api) -> Result<(), Status> {
     try_join_all(NAMESPACES.map(|name| api.ensure("namespaces", "", namespace(name)))).await?;
-    let rules = bootstrap::objects().into_iter().map(|it| api.ensure(plural(&it), RULES, it));
-    let definitions = missing_definitions(api).into_iter().map(|it| api.ensure(DEFINITIONS, EXTENSIONS, it));
-    try_join_all(rules.chain(definitions)).await.map(drop)
-}
-
-/// Deriving definitions takes longer than all the rest of a start, and is for nothing where they are there.
-fn missing_definitions(api: &Api) -> Vec<Value> {
-    let is_there = |name: &str| api.store().get(&Key::new(api::DEFINITIONS, None, name)).is_some();
-    if crd::DOCUMENTS.iter().all(|(name, _)| is_there(name)) { Vec::new() } else { crd::crds() }
+    try_join(roles::keep(api), definitions::keep(api)).await.map(drop)
 }
 
 fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-fn plural(object: &Value) -> &'static str {
-    match object["kind"].as_str() {
-        Some("ClusterRole") => "clusterroles",
-        Some("ClusterRoleBinding") => "clusterrolebindings",
-        Some("Role") => "roles",
-        _ => "rolebindings",
-    }
-}
+#[cfg(test)]
+mod tests;

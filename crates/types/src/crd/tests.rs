@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{DOCUMENTS, crds};
+use super::{DOCUMENTS, REVISION, crds};
+use crate::hash::fnv1a_hex;
 use crate::{v1alpha1, v1beta1};
 
 /// `kubectl apply` keeps the applied object in an annotation; the API server bounds an object's annotations to this.
@@ -22,6 +23,14 @@ fn committed_documents_are_current() {
             "deploy/crds/{name}.yaml is out of date: run `cargo xtask generate`"
         );
     }
+}
+
+/// Raise the revision, and take the new hashes, where this fails: programs tell older from newer by it.
+#[test]
+fn a_change_of_the_definitions_is_a_new_revision() {
+    let hashes =
+        crds().iter().map(|definition| fnv1a_hex(&definition["spec"].to_string())).collect::<Vec<_>>();
+    insta::assert_debug_snapshot!((REVISION, hashes));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::reconciliation::AUTO_UPDATE;
 use super::{GROUP, aggregation};
 
 const ROLES: &str = include_str!("bootstrap/roles.yaml");
@@ -24,7 +25,7 @@ fn completed(mut object: Value, kind: &str) -> Value {
     object["apiVersion"] = format!("{GROUP}/v1").into();
     object["kind"] = kind.into();
     object["metadata"]["labels"]["kubernetes.io/bootstrapping"] = "rbac-defaults".into();
-    object["metadata"]["annotations"]["rbac.authorization.kubernetes.io/autoupdate"] = "true".into();
+    object["metadata"]["annotations"][AUTO_UPDATE] = "true".into();
     for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
         subject["apiGroup"] = GROUP.into();
     }

@@ -40,6 +40,14 @@ pub(super) fn missing<'a>(
     if uncovered.is_empty() { Missing::Nothing } else { Missing::Rules(described(&uncovered)) }
 }
 
+/// The single permissions among the wanted that are not covered, each as a rule.
+pub(super) fn uncovered(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
+    let owned: Vec<_> = owned.iter().map(Owned::new).collect();
+    let wanted = wanted.iter().flat_map(permissions);
+    let open = wanted.filter(|permission| !owned.iter().any(|owned| owned.covers(permission)));
+    open.map(Permission::to_rule).collect()
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Permission<'a> {
     Resource { group: &'a str, resource: &'a str, name: Option<&'a str>, verb: &'a str },

@@ -1,51 +1,21 @@
 //! `asb up` as a program: how it starts, ends, is killed and refuses.
 
+mod server;
+mod updates;
+
 use std::path::Path;
-use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
-use asb_tests::program;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, PostParams};
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
-/// A server in a directory, which is killed with this value.
-struct Server {
-    process: Child,
-    client: Client,
-}
+use crate::server::{Server, up};
 
-impl Server {
-    async fn start(directory: &Path) -> Result<Self> {
-        Self::run(directory, up(directory, "127.0.0.1:0")?).await
-    }
-
-    async fn run(directory: &Path, mut command: Command) -> Result<Self> {
-        let process = command.stdout(Stdio::null()).spawn().context("start asb up")?;
-        let ready = asb(&["status", "--wait", "--data-dir"])?.arg(directory).output().await?;
-        ensure!(ready.status.success(), "not ready: {}", String::from_utf8_lossy(&ready.stderr));
-        let kubeconfig = Kubeconfig::read_from(directory.join("kubeconfig"))?;
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        Ok(Self { process, client: Client::try_from(config)? })
-    }
-
-    fn config_maps(&self) -> Api<ConfigMap> {
-        Api::namespaced(self.client.clone(), "default")
-    }
-}
-
-fn asb(arguments: &[&str]) -> Result<Command> {
-    let mut command = Command::new(program()?);
-    command.args(arguments).kill_on_drop(true);
-    Ok(command)
-}
-
-fn up(directory: &Path, listen: &str) -> Result<Command> {
-    let mut command = asb(&["up", "--listen", listen, "--data-dir"])?;
-    command.arg(directory);
-    Ok(command)
+fn config_maps(server: &Server) -> Api<ConfigMap> {
+    Api::namespaced(server.client.clone(), "default")
 }
 
 fn named(name: &str) -> ConfigMap {
@@ -64,10 +34,10 @@ async fn refusal(mut command: Command) -> Result<String> {
 async fn what_was_acknowledged_is_there_after_a_kill() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut server = Server::start(directory.path()).await?;
-    let created = server.config_maps().create(&PostParams::default(), &named("kept")).await?;
+    let created = config_maps(&server).create(&PostParams::default(), &named("kept")).await?;
     server.process.kill().await?;
     let server = Server::start(directory.path()).await?;
-    let found = server.config_maps().get("kept").await?;
+    let found = config_maps(&server).get("kept").await?;
     assert_eq!(
         (found.metadata.uid, found.metadata.resource_version),
         (created.metadata.uid, created.metadata.resource_version)
