@@ -10,6 +10,7 @@ mod handler;
 mod identity;
 mod limits;
 mod listener;
+mod patience;
 mod reply;
 mod resources;
 mod streams;

@@ -60,7 +60,7 @@ async fn answer(
     if !resources::is_stream(&parts.method, named) {
         let answering =
             tokio::time::timeout(limits::REQUEST_TIMEOUT, resources::serve(&exchange, named, body));
-        let answer = answering.await.unwrap_or_else(|_| Err(too_late()));
+        let answer = answering.await.unwrap_or_else(|_| Err(limits::too_late()));
         let mut response = answer.unwrap_or_else(|status| exchange.refusal(&status));
         reply::warn(&mut response, &exchange.take_warnings());
         return Ok(response);
@@ -71,11 +71,6 @@ async fn answer(
     let pod = resources::pod(&exchange, named)?;
     let part = named.subresource.clone().unwrap_or_default();
     Ok(server.streams.serve(&part, pod, Request::from_parts(parts, body)).await)
-}
-
-fn too_late() -> Status {
-    let message = "Timeout: request did not complete within the allotted timeout";
-    Status::new(504, "Timeout", message).retry_after(1)
 }
 
 fn verb(method: &Method) -> &'static str {
