@@ -24,11 +24,12 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How many of each there may be, of all clients and of one tenant.
-const ALL: Counts = Counts { requests: 800, watches: 10_000, threads: 16 };
-const OF_ONE: Counts = Counts { requests: 100, watches: 1_000, threads: 4 };
+const ALL: Counts = Counts { connections: 3072, requests: 800, watches: 10_000, threads: 16 };
+const OF_ONE: Counts = Counts { connections: 1024, requests: 100, watches: 1_000, threads: 4 };
 
 #[derive(Clone, Copy)]
 struct Counts {
+    connections: usize,
     requests: usize,
     watches: usize,
     threads: usize,
@@ -36,6 +37,7 @@ struct Counts {
 
 /// Room that is given away piece by piece and comes back by itself.
 struct Room {
+    connections: Arc<Semaphore>,
     requests: Arc<Semaphore>,
     watches: Arc<Semaphore>,
     threads: Arc<Semaphore>,
@@ -63,6 +65,7 @@ impl Room {
     fn new(counts: Counts) -> Self {
         let room = |count| Arc::new(Semaphore::new(count));
         Self {
+            connections: room(counts.connections),
             requests: room(counts.requests),
             watches: room(counts.watches),
             threads: room(counts.threads),
@@ -106,6 +109,14 @@ impl Share {
 
     pub(super) fn request(self: &Arc<Self>) -> Result<Permit, Status> {
         self.admit(|room| &room.requests, "too many requests, please try again later")
+    }
+
+    /// An administrator can always come in.
+    pub(super) fn connection(self: &Arc<Self>) -> Result<Permit, Status> {
+        if self.own.is_none() {
+            return Ok(Permit { _places: Vec::new(), _share: Arc::clone(self) });
+        }
+        self.admit(|room| &room.connections, "too many connections; close some")
     }
 
     fn admit(self: &Arc<Self>, which: fn(&Room) -> &Arc<Semaphore>, why: &str) -> Result<Permit, Status> {
