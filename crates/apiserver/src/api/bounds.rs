@@ -28,9 +28,9 @@ fn size(value: &Value, most: usize, deepest: usize) -> Option<usize> {
     let left = match value {
         Value::String(text) => room.checked_sub(text.len())?,
         Value::Array(items) => items.iter().try_fold(room, |left, item| inside(item, left, deepest))?,
-        Value::Object(fields) => fields.iter().try_fold(room, |left, (name, value)| {
-            inside(value, left.checked_sub(name.len())?, deepest)
-        })?,
+        Value::Object(fields) => fields
+            .iter()
+            .try_fold(room, |left, (name, value)| inside(value, left.checked_sub(name.len())?, deepest))?,
         _ => room,
     };
     Some(most - left)

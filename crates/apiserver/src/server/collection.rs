@@ -13,8 +13,8 @@ use crate::negotiation::{Extent, Form, Representation, Syntax};
 use crate::object::Object;
 use crate::resource::Resource;
 use crate::status::Status;
-use parts::Parts;
 use crate::table::{self, Columns, IncludeObject};
+use parts::Parts;
 
 /// How a list is put.
 #[derive(Clone, Copy)]

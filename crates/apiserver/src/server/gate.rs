@@ -59,8 +59,9 @@ impl Gate {
         let user = self.authenticator.authenticate(credentials, &Known(&self.api), Timestamp::now())?;
         match impersonation::wanted(headers)? {
             None => Ok(user),
-            Some(wanted) => impersonation::impersonate(&self.rules(), &user, &wanted, request, None)
-                .map(|(user, _)| user),
+            Some(wanted) => {
+                impersonation::impersonate(&self.rules(), &user, &wanted, request, None).map(|(user, _)| user)
+            }
         }
     }
 

@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn there_are_no_more_connections_than_files() {
-        let limits = |soft: &str| format!("Limit  Soft  Hard  Units\nMax open files            {soft}  4096  files\n");
+        let limits =
+            |soft: &str| format!("Limit  Soft  Hard  Units\nMax open files            {soft}  4096  files\n");
         assert_eq!(most_connections(&limits("1024")), 512);
         assert_eq!(most_connections(&limits("1048576")), MOST_CONNECTIONS);
         assert_eq!(most_connections(&limits("unlimited")), MOST_CONNECTIONS);

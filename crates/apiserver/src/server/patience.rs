@@ -141,7 +141,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_watch_may_wait_for_events_for_as_long_as_it_likes() {
-        let (sender, receiver) = futures::channel::mpsc::unbounded::<Result<&str, std::convert::Infallible>>();
+        let (sender, receiver) =
+            futures::channel::mpsc::unbounded::<Result<&str, std::convert::Infallible>>();
         let mut body = answer(Body::from_stream(receiver));
         let late = async {
             tokio::time::sleep(PATIENCE * 10).await;
