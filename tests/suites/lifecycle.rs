@@ -1,51 +1,14 @@
 //! `asb up` as a program: how it starts, ends, is killed and refuses.
 
-use std::path::Path;
-use std::process::Stdio;
-
 use anyhow::{Context, Result, ensure};
-use asb_tests::program;
+use asb_tests::embedded::{Server, up};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
 use kube::api::{ListParams, PostParams};
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
-/// A server in a directory, which is killed with this value.
-struct Server {
-    process: Child,
-    client: Client,
-}
-
-impl Server {
-    async fn start(directory: &Path) -> Result<Self> {
-        Self::run(directory, up(directory, "127.0.0.1:0")?).await
-    }
-
-    async fn run(directory: &Path, mut command: Command) -> Result<Self> {
-        let process = command.stdout(Stdio::null()).spawn().context("start asb up")?;
-        let ready = asb(&["status", "--wait", "--data-dir"])?.arg(directory).output().await?;
-        ensure!(ready.status.success(), "not ready: {}", String::from_utf8_lossy(&ready.stderr));
-        let kubeconfig = Kubeconfig::read_from(directory.join("kubeconfig"))?;
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        Ok(Self { process, client: Client::try_from(config)? })
-    }
-
-    fn config_maps(&self) -> Api<ConfigMap> {
-        Api::namespaced(self.client.clone(), "default")
-    }
-}
-
-fn asb(arguments: &[&str]) -> Result<Command> {
-    let mut command = Command::new(program()?);
-    command.args(arguments).kill_on_drop(true);
-    Ok(command)
-}
-
-fn up(directory: &Path, listen: &str) -> Result<Command> {
-    let mut command = asb(&["up", "--listen", listen, "--data-dir"])?;
-    command.arg(directory);
-    Ok(command)
+fn config_maps(server: &Server) -> Api<ConfigMap> {
+    Api::namespaced(server.client.clone(), "default")
 }
 
 fn named(name: &str) -> ConfigMap {
@@ -64,10 +27,10 @@ async fn refusal(mut command: Command) -> Result<String> {
 async fn what_was_acknowledged_is_there_after_a_kill() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut server = Server::start(directory.path()).await?;
-    let created = server.config_maps().create(&PostParams::default(), &named("kept")).await?;
+    let created = config_maps(&server).create(&PostParams::default(), &named("kept")).await?;
     server.process.kill().await?;
     let server = Server::start(directory.path()).await?;
-    let found = server.config_maps().get("kept").await?;
+    let found = config_maps(&server).get("kept").await?;
     assert_eq!(
         (found.metadata.uid, found.metadata.resource_version),
         (created.metadata.uid, created.metadata.resource_version)
@@ -103,14 +66,6 @@ async fn a_server_that_is_asked_to_end_ends_well() -> Result<()> {
     Ok(())
 }
 
-/// A client of a server, with nothing but a token to say who it is.
-async fn with_token(directory: &Path, token: &str) -> Result<Client> {
-    let kubeconfig = Kubeconfig::read_from(directory.join("kubeconfig"))?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
-    Ok(Client::try_from(config)?)
-}
-
 #[tokio::test]
 async fn a_token_opens_the_door_and_no_other_does() -> Result<()> {
     let directory = tempfile::tempdir()?;
@@ -119,8 +74,9 @@ async fn a_token_opens_the_door_and_no_other_does() -> Result<()> {
     let mut command = up(directory.path(), "127.0.0.1:0")?;
     command.arg("--token-file").arg(&file);
     let _server = Server::run(directory.path(), command).await?;
-    let maps =
-        async |token: &str| anyhow::Ok(Api::<ConfigMap>::all(with_token(directory.path(), token).await?));
+    let maps = async |token: &str| {
+        anyhow::Ok(Api::<ConfigMap>::all(Server::with_token(directory.path(), token).await?))
+    };
     maps(&token).await?.list(&ListParams::default()).await?;
     let refused = maps(&"x".repeat(40)).await?.list(&ListParams::default()).await.unwrap_err();
     assert!(matches!(&refused, kube::Error::Api(status) if status.code == 401), "{refused}");
