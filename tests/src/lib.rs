@@ -3,6 +3,7 @@
 
 pub mod cluster;
 pub mod conversion;
+pub mod embedded;
 pub mod kubelet;
 pub mod objects;
 mod program;

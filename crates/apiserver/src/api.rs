@@ -1,6 +1,7 @@
 //! What can be done with objects: everything between a decoded request and the store. Knows nothing of HTTP, and asks
 //! nobody whether the user may; that was settled before.
 
+mod bounds;
 mod create;
 mod delete;
 mod housekeeping;

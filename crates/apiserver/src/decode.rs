@@ -36,7 +36,8 @@ pub enum FieldValidation {
 /// How much a body may ask of the reader. How long it may be is for the transport to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many objects and lists may be inside one another. Whoever walks a value later walks as deep.
+    /// How many objects and lists may be inside one another. Whoever walks a value later walks as deep, and who manages
+    /// its fields is written a few levels deeper.
     pub depth: usize,
     /// How many values there may be in all: each takes many times the memory of the bytes that can stand for it.
     pub values: usize,
@@ -66,7 +67,7 @@ pub struct Decoded {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 256, values: 250_000 }
+        Self { depth: 100, values: 250_000 }
     }
 }
 

@@ -32,9 +32,11 @@ impl Registry {
         Self::assemble(built_in::load(), Vec::new())
     }
 
-    /// The same with these definitions' kinds instead of those of before.
+    /// The same with these definitions' kinds instead of those of before. A definition cannot take the place of one of
+    /// Kubernetes' own kinds.
     #[must_use]
     pub fn with_defined(&self, mut defined: Vec<Arc<Resource>>) -> Self {
+        defined.retain(|it| !self.has_built_in(&it.stored_as()));
         defined.sort_by_cached_key(|it| (place(&it.group), it.group.clone(), Reverse(maturity(&it.version))));
         Self::assemble(self.built_in.clone(), defined)
     }
@@ -68,6 +70,11 @@ impl Registry {
     /// Each resource that is stored, in the version in which it is: what to look at to see every object once.
     pub fn stored(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.iter().filter(|it| it.allows(Verb::List) && it.is_storage_version())
+    }
+
+    /// Whether the objects under a name in the store are of one of Kubernetes' own kinds.
+    pub fn has_built_in(&self, name: &str) -> bool {
+        self.built_in.iter().any(|resource| resource.stored_as() == name)
     }
 
     /// The version in which the objects under a name in the store are kept.

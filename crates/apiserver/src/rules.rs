@@ -5,6 +5,8 @@ mod managers;
 mod scaling;
 mod versions;
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -61,7 +63,7 @@ fn judge(
     }
     let (mut object, warnings) = decoded.judged(validation, expected)?;
     check_kind(resource, &object)?;
-    default(resource, &mut object);
+    default(resource, &mut object)?;
     Ok((object, warnings))
 }
 
@@ -75,12 +77,16 @@ fn check_kind(resource: &Resource, object: &Value) -> Result<(), Status> {
     Err(Status::invalid(&GroupKind::new(&resource.group, kind), object.name(), &[error]))
 }
 
-pub(crate) fn default(resource: &Resource, object: &mut Value) {
+pub(crate) fn default(resource: &Resource, object: &mut Value) -> Result<(), Status> {
     match &resource.origin {
         Origin::BuiltIn(_) if is_definition(resource) => definition::default(object),
         Origin::BuiltIn(_) => defaults::apply(&resource.group_kind(), object),
-        Origin::Defined(defined) => defined.version().schema.default(object),
+        Origin::Defined(defined) => {
+            let defaulted = defined.version().schema.default(object);
+            defaulted.map_err(|why| Status::too_large(&why.to_string()))?;
+        }
     }
+    Ok(())
 }
 
 /// Definitions are a kind of Kubernetes' own with rules of their own.
@@ -317,21 +323,15 @@ pub(crate) fn goes_with_its_finalizers(resource: &Resource, new: &Value, old: &V
 
 /// Owners that are named twice are named once, and the writer hears of it.
 pub(crate) fn deduplicate_owners(object: &mut Value) -> Vec<String> {
-    let owners = object.owners();
-    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
-    let mut twice: Vec<String> = Vec::new();
-    for owner in owners {
-        if kept.contains(owner) {
-            twice.push(owner["uid"].as_str().unwrap_or_default().to_owned());
-        } else {
-            kept.push(owner.clone());
-        }
-    }
+    let mut seen = HashSet::new();
+    let (kept, twice): (Vec<&Value>, Vec<&Value>) =
+        object.owners().iter().partition(|owner| seen.insert(*owner));
     if twice.is_empty() {
         return Vec::new();
     }
+    let uids: Vec<&str> = twice.iter().map(|owner| owner["uid"].as_str().unwrap_or_default()).collect();
+    let (kept, uids): (Vec<Value>, String) = (kept.into_iter().cloned().collect(), uids.join(", "));
     object.set_meta("ownerReferences", kept);
-    let uids = twice.join(", ");
     vec![format!(
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
          reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use compiled::{Compiled, Verdict};
+pub use defaulting::Overgrown;
 pub(crate) use expression::{Output, Program as Expression, paths};
 pub(crate) use format::is_known as is_known_format;
 pub(crate) use pattern::compile as compile_pattern;

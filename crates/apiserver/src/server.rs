@@ -10,8 +10,10 @@ mod handler;
 mod identity;
 mod limits;
 mod listener;
+mod patience;
 mod reply;
 mod resources;
+mod strangers;
 mod streams;
 
 use std::net::SocketAddr;
@@ -125,7 +127,8 @@ impl Server {
     pub fn client(&self) -> kube::Client {
         let shared = Arc::clone(&self.shared);
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
-            let (shared, peer) = (Arc::clone(&shared), Peer { user: Some(gate::program()) });
+            let (shared, peer) =
+                (Arc::clone(&shared), Peer { user: Some(gate::program()), connection: None });
             async move {
                 Ok::<_, std::convert::Infallible>(handler::handle(shared, peer, request.map(Body::new)).await)
             }

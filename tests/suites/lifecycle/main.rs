@@ -1,18 +1,13 @@
 //! `asb up` as a program: how it starts, ends, is killed and refuses.
 
-mod server;
 mod updates;
 
-use std::path::Path;
-
 use anyhow::{Context, Result, ensure};
+use asb_tests::embedded::{Server, up};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
 use kube::api::{ListParams, PostParams};
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
 use tokio::process::Command;
-
-use crate::server::{Server, up};
 
 fn config_maps(server: &Server) -> Api<ConfigMap> {
     Api::namespaced(server.client.clone(), "default")
@@ -73,14 +68,6 @@ async fn a_server_that_is_asked_to_end_ends_well() -> Result<()> {
     Ok(())
 }
 
-/// A client of a server, with nothing but a token to say who it is.
-async fn with_token(directory: &Path, token: &str) -> Result<Client> {
-    let kubeconfig = Kubeconfig::read_from(directory.join("kubeconfig"))?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
-    Ok(Client::try_from(config)?)
-}
-
 #[tokio::test]
 async fn a_token_opens_the_door_and_no_other_does() -> Result<()> {
     let directory = tempfile::tempdir()?;
@@ -89,8 +76,9 @@ async fn a_token_opens_the_door_and_no_other_does() -> Result<()> {
     let mut command = up(directory.path(), "127.0.0.1:0")?;
     command.arg("--token-file").arg(&file);
     let _server = Server::run(directory.path(), command).await?;
-    let maps =
-        async |token: &str| anyhow::Ok(Api::<ConfigMap>::all(with_token(directory.path(), token).await?));
+    let maps = async |token: &str| {
+        anyhow::Ok(Api::<ConfigMap>::all(Server::with_token(directory.path(), token).await?))
+    };
     maps(&token).await?.list(&ListParams::default()).await?;
     let refused = maps(&"x".repeat(40)).await?.list(&ListParams::default()).await.unwrap_err();
     assert!(matches!(&refused, kube::Error::Api(status) if status.code == 401), "{refused}");

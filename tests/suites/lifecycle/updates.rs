@@ -1,6 +1,7 @@
 //! A data directory that an older or a newer `asb` left, or that its users changed, after a kill and a start.
 
 use anyhow::{Context, Result};
+use asb_tests::embedded::Server;
 use asb_tests::wait;
 use asb_types::annotations::{AUTO_UPDATE, DEFINITION_REVISION};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -10,8 +11,6 @@ use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-use crate::server::Server;
 
 const SANDBOXES: &str = "sandboxes.agents.x-k8s.io";
 const CLAIMS: &str = "sandboxclaims.extensions.agents.x-k8s.io";

@@ -107,7 +107,9 @@ impl Suite {
     fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Clients => &["kubectl", "libraries", "streaming"],
-            Self::Embedded => &["definitions", "differential", "fake_kubelet", "lifecycle", "subresources"],
+            Self::Embedded => {
+                &["definitions", "differential", "fake_kubelet", "hostile", "lifecycle", "subresources"]
+            }
             Self::Kubernetes => &[
                 "conversion",
                 "definitions",

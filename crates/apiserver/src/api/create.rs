@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Api, Target, exists, failed};
+use super::{Api, Target, bounds, exists, failed};
 use crate::object::{Object, time};
 use crate::options::WriteOptions;
 use crate::status::Status;
@@ -58,6 +58,7 @@ impl Api {
             let candidate = self.finish(target, object.clone(), generates)?;
             let name = candidate.name().to_owned();
             let stored = rules::to_storage(target.resource, candidate)?;
+            bounds::check(&stored)?;
             match self.store_new(target, &name, stored, options).await {
                 Err(WriteError::Rejected(Rejection::Exists(_))) if generates && attempt < MOST_NAMES => {}
                 Err(WriteError::Rejected(Rejection::Exists(entry))) if generates => {

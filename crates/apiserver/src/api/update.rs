@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::create::settle_namespace;
-use super::{Api, CHANGED, Target, failed};
+use super::{Api, CHANGED, Target, bounds, failed};
 use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::status::Status;
@@ -165,7 +165,9 @@ impl Api {
                 Ok(_) => Ok(new),
             };
         }
-        match self.store.put(key, unchanged, rules::to_storage(target.resource, new)?).await {
+        let stored = rules::to_storage(target.resource, new)?;
+        bounds::check(&stored)?;
+        match self.store.put(key, unchanged, stored).await {
             Err(WriteError::Rejected(Rejection::Changed(_) | Rejection::Missing(_))) => {
                 Err(Obstacle::Overtaken)
             }

@@ -102,8 +102,10 @@ async fn clean_up(api: &Api) {
 }
 
 async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
-    let objects = api.store().list(&Scope::resource(definition.key.name())).entries;
-    if objects.is_empty() {
+    let name = definition.key.name();
+    let objects = api.store().list(&Scope::resource(name)).entries;
+    // Under the name of one of Kubernetes' own kinds, nothing is the definition's.
+    if objects.is_empty() || api.registry().has_built_in(name) {
         let drop = |definition: &mut Value| definition.remove_finalizer(CLEANUP);
         return api.amend(&definition.key, None, drop).await;
     }
@@ -117,4 +119,49 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
         api.remove(&object.key, &options).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::options::DeleteOptions;
+    use crate::store::{Disk, Key, Store};
+
+    const ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
+
+    fn definition() -> Value {
+        let version = json!({
+            "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}},
+        });
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": ROLES, "annotations": {"api-approved.kubernetes.io": "https://example.com/pull/1"}},
+            "spec": {
+                "group": "rbac.authorization.k8s.io", "scope": "Cluster", "versions": [version],
+                "names": {"plural": "clusterroles", "kind": "ClusterRole"},
+            },
+        })
+    }
+
+    #[tokio::test]
+    async fn a_definition_neither_hides_nor_takes_along_kubernetes_own_kinds() {
+        let disk = Disk::backend(redb::backends::InMemoryBackend::new).unwrap();
+        let api = Arc::new(Api::new(Store::start(disk, 1000).unwrap()));
+        let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "kept"}});
+        api.ensure("clusterroles", "rbac.authorization.k8s.io", role).await.unwrap();
+        api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition()).await.unwrap();
+        let controller = Definitions(Arc::clone(&api));
+        controller.begin().await;
+        let registry = api.registry();
+        let found = registry.find("rbac.authorization.k8s.io", "v1", "clusterroles").unwrap();
+        assert!(found.is_built_in());
+
+        let definition = Key::new(DEFINITIONS, None, ROLES);
+        api.remove(&definition, &DeleteOptions::default()).await.unwrap();
+        controller.begin().await;
+        assert!(api.store().get(&definition).is_none(), "it is gone");
+        assert!(api.store().get(&Key::new(ROLES, None, "kept")).is_some(), "and nothing went with it");
+    }
 }

@@ -49,7 +49,7 @@ fn version(api_version: &str, kind: &str) -> &'static Version {
 }
 
 fn outcome(version: &Version, mut object: Value) -> String {
-    version.schema.default(&mut object);
+    version.schema.default(&mut object).unwrap();
     version.schema.prune(&mut object);
     let mut errors: Vec<String> =
         version.validate(&object, None).errors.iter().map(ToString::to_string).collect();

@@ -110,7 +110,7 @@ fn scales_and_statuses_are_validated_as_kubernetes_does() {
     let version = definition.stored().unwrap();
     let read = |object: &Value| {
         let mut object = object.clone();
-        version.schema.default(&mut object);
+        version.schema.default(&mut object).unwrap();
         version.schema.prune(&mut object);
         object
     };

@@ -8,6 +8,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::correlation::Correlated;
+use super::defaulting::Overgrown;
 use super::expression::{self, Node};
 use super::path::Path;
 use super::validation::Validator;
@@ -53,8 +54,8 @@ impl Compiled {
     }
 
     /// Fills in what is left out, and drops nulls that are no values.
-    pub fn default(&self, value: &mut Value) {
-        defaulting::default(&self.schema, value);
+    pub fn default(&self, value: &mut Value) -> Result<(), Overgrown> {
+        defaulting::default(&self.schema, value)
     }
 
     /// Removes unknown fields, also of the metadata, and returns their paths in the order in which Kubernetes names

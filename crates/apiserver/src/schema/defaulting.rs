@@ -1,12 +1,16 @@
 //! Fills in what an object leaves out. A null where null is no value counts as left out.
 
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use super::{Schema, Shape};
 
-pub(super) fn default(schema: &Schema, value: &mut Value) {
+/// What does not fit is left out, and told.
+pub(super) fn default(schema: &Schema, value: &mut Value) -> Result<(), Overgrown> {
     drop_nulls(schema, value);
-    fill(schema, value);
+    let mut filling = Filling { room: Some(MOST_BYTES) };
+    filling.fill(schema, value);
+    filling.room.map(drop).ok_or(Overgrown)
 }
 
 /// Removes fields that are null, may not be, and have nothing to take the place of the null.
@@ -31,45 +35,78 @@ fn drop_nulls(schema: &Schema, value: &mut Value) {
     }
 }
 
-fn fill(schema: &Schema, value: &mut Value) {
-    match (&schema.shape, value) {
-        (Shape::Object(fields), Value::Object(values)) => {
-            for (name, field) in &fields.known {
-                add_missing(field, name, values);
-            }
-            for (name, value) in values.iter_mut() {
-                if let Some(field) = fields.known.get(name).or(fields.others.as_ref()) {
-                    replace_null(field, value);
-                    fill(field, value);
+/// An object with all its defaults would be too large to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the defaults of the schema make the object too large")]
+pub struct Overgrown;
+
+/// What the defaults of one object may take. A long list of empty items can ask for a large default as many times.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// Fills for as long as there is room.
+struct Filling {
+    room: Option<usize>,
+}
+
+impl Filling {
+    fn fill(&mut self, schema: &Schema, value: &mut Value) {
+        match (&schema.shape, value) {
+            (Shape::Object(fields), Value::Object(values)) => {
+                for (name, field) in &fields.known {
+                    self.add_missing(field, name, values);
+                }
+                for (name, value) in values.iter_mut() {
+                    if let Some(field) = fields.known.get(name).or(fields.others.as_ref()) {
+                        self.replace_null(field, value);
+                        self.fill(field, value);
+                    }
                 }
             }
-        }
-        (Shape::Array(items), Value::Array(values)) => {
-            for value in values {
-                replace_null(items, value);
-                fill(items, value);
+            (Shape::Array(items), Value::Array(values)) => {
+                for value in values {
+                    self.replace_null(items, value);
+                    self.fill(items, value);
+                }
             }
+            _ => {}
         }
-        _ => {}
+    }
+
+    fn add_missing(&mut self, field: &Schema, name: &str, values: &mut Map<String, Value>) {
+        if let Some(default) = &field.default
+            && has_default(field)
+            && !values.contains_key(name)
+            && self.has_room(name.len() + size(default))
+        {
+            values.insert(name.to_owned(), default.clone());
+        }
+    }
+
+    fn replace_null(&mut self, schema: &Schema, value: &mut Value) {
+        if value.is_null()
+            && !schema.nullable
+            && let Some(default) = &schema.default
+            && self.has_room(size(default))
+        {
+            *value = default.clone();
+        }
+    }
+
+    fn has_room(&mut self, size: usize) -> bool {
+        self.room = self.room.and_then(|room| room.checked_sub(size));
+        self.room.is_some()
     }
 }
 
-fn add_missing(field: &Schema, name: &str, values: &mut Map<String, Value>) {
-    if let Some(default) = &field.default
-        && has_default(field)
-        && !values.contains_key(name)
-    {
-        values.insert(name.to_owned(), default.clone());
-    }
-}
-
-fn replace_null(schema: &Schema, value: &mut Value) {
-    if value.is_null()
-        && !schema.nullable
-        && let Some(default) = &schema.default
-    {
-        *value = default.clone();
-    }
+fn size(value: &Value) -> usize {
+    const VALUE: usize = 32;
+    VALUE
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(size).sum(),
+            Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value)).sum(),
+            _ => 0,
+        }
 }
 
 /// A default of null is none.

@@ -118,9 +118,9 @@ proptest! {
     fn defaulting_twice_is_defaulting_once(schema in any_schema(), value in any_json()) {
         let compiled = compiled(&schema);
         let mut once = value;
-        compiled.default(&mut once);
+        compiled.default(&mut once).unwrap();
         let mut twice = once.clone();
-        compiled.default(&mut twice);
+        compiled.default(&mut twice).unwrap();
         prop_assert_eq!(once, twice);
     }
 
@@ -237,4 +237,16 @@ fn a_compiled_schema_can_be_shared_between_threads() {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<Compiled>();
     is_shared::<crate::definition::Definition>();
+}
+
+#[test]
+fn a_long_list_cannot_ask_for_a_large_default_in_every_item() {
+    let items =
+        json!({"type": "object", "properties": {"d": {"type": "string", "default": "x".repeat(100_000)}}});
+    let schema = json!({"type": "object", "properties": {"l": {"type": "array", "items": items}}});
+    let compiled = compiled(&schema);
+    let mut object = json!({"l": vec![json!({}); 1000]});
+    assert!(compiled.default(&mut object).is_err());
+    assert!(object.to_string().len() < 5_000_000);
+    assert!(compiled.default(&mut json!({"l": [{}, {}]})).is_ok());
 }

@@ -23,7 +23,7 @@ fn recording(text: &str) -> Recording {
 fn outcome(compiled: &Compiled, case: &Value) -> Value {
     let read = |name: &str| {
         let mut object = case[name].clone();
-        compiled.default(&mut object);
+        compiled.default(&mut object).unwrap();
         let unknown = compiled.prune(&mut object);
         (object, unknown)
     };

@@ -1,7 +1,10 @@
 //! Lists as clients want them: whole, as tables, or only metadata. A list of ten thousand is written straight into the
 //! answer, object by object, and never exists as one value.
 
+mod parts;
+
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -11,42 +14,81 @@ use crate::object::Object;
 use crate::resource::Resource;
 use crate::status::Status;
 use crate::table::{self, Columns, IncludeObject};
+use parts::Parts;
 
-/// What the parts of a page become.
-pub(super) fn write(
-    resource: &Resource,
-    page: &Page,
-    representation: Representation,
-    include: IncludeObject,
-) -> Result<Vec<u8>, Status> {
+/// How a list is put.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub representation: Representation,
+    pub include: IncludeObject,
+}
+
+/// The whole text of a list that is short or not in JSON; of others the parts, as the client takes them.
+pub(super) enum Written {
+    Whole(Vec<u8>),
+    Parts(Vec<u8>, Parts),
+}
+
+/// Puts a page into words.
+pub(super) fn write(resource: &Arc<Resource>, page: Page, shape: Shape) -> Result<Written, Status> {
+    // What cannot be shown is to be known before the answer begins. Where nothing is to be converted this does nothing.
+    page.entries.iter().try_for_each(|entry| shown(resource, &entry.value).map(drop))?;
+    let form = shape.representation.form;
+    if matches!(form, Form::Partial(Extent::Object, _)) {
+        return Err(wrong_extent(resource, Extent::List));
+    }
+    let is_stream = shape.representation.syntax == Syntax::Json && !page.entries.is_empty();
+    if !is_stream {
+        return encode(&whole(resource, &page, shape)?, shape.representation.syntax).map(Written::Whole);
+    }
+    let mut parts = Parts::new(resource, page, shape);
+    let first = parts.next().unwrap_or_default();
+    Ok(if parts.is_done { Written::Whole(first) } else { Written::Parts(first, parts) })
+}
+
+/// The list as one value.
+fn whole(resource: &Resource, page: &Page, shape: Shape) -> Result<Value, Status> {
     let objects: Vec<Cow<'_, Value>> =
         page.entries.iter().map(|entry| shown(resource, &entry.value)).collect::<Result<_, _>>()?;
-    let metadata = metadata(page);
-    match representation.form {
+    Ok(match shape.representation.form {
         Form::Table(version) => {
             let rows: Vec<&Value> = objects.iter().map(AsRef::as_ref).collect();
-            let table =
-                table::table(columns(resource), &rows, metadata, include, true, jiff::Timestamp::now());
-            let table = in_version(table, version);
-            encode(&table, representation.syntax)
+            let now = jiff::Timestamp::now();
+            in_version(
+                table::table(columns(resource), &rows, metadata(page), shape.include, true, now),
+                version,
+            )
         }
-        Form::Partial(Extent::Object, _) => Err(wrong_extent(resource, Extent::List)),
-        Form::Partial(Extent::List, version) => {
-            let items: Vec<Value> = objects.iter().map(|object| partial(object, version)).collect();
-            let list = json!({
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": format!("meta.k8s.io/{version}"),
-                "metadata": metadata,
-                "items": items,
-            });
-            encode(&list, representation.syntax)
+        Form::Partial(_, version) => {
+            let mut list = head(resource, page, shape);
+            list["items"] = objects.iter().map(|object| partial(object, version)).collect();
+            list
         }
         _ => {
-            let metadata = with_continuation(resource, metadata);
-            match representation.syntax {
-                Syntax::Yaml => encode(&whole(resource, &metadata, &objects), Syntax::Yaml),
-                Syntax::Json => Ok(written(resource, &metadata, &objects)),
-            }
+            let mut list = head(resource, page, shape);
+            list["items"] = objects.iter().map(|object| item(resource, object)).collect();
+            list
+        }
+    })
+}
+
+/// All of a list but what is listed.
+fn head(resource: &Resource, page: &Page, shape: Shape) -> Value {
+    match shape.representation.form {
+        Form::Table(version) => {
+            let now = jiff::Timestamp::now();
+            let mut table = table::table(columns(resource), &[], metadata(page), shape.include, true, now);
+            table.as_object_mut().and_then(|table| table.remove("rows"));
+            in_version(table, version)
+        }
+        Form::Partial(_, version) => json!({
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": metadata(page),
+        }),
+        _ => {
+            let metadata = with_continuation(resource, metadata(page));
+            json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata})
         }
     }
 }
@@ -121,11 +163,6 @@ fn with_continuation(resource: &Resource, mut metadata: Value) -> Value {
     metadata
 }
 
-fn whole(resource: &Resource, metadata: &Value, objects: &[Cow<'_, Value>]) -> Value {
-    let items: Vec<Value> = objects.iter().map(|object| item(resource, object)).collect();
-    json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata, "items": items})
-}
-
 /// Items of Kubernetes' own lists leave out what the list says already.
 fn item(resource: &Resource, object: &Value) -> Value {
     let mut item = object.clone();
@@ -134,40 +171,6 @@ fn item(resource: &Resource, object: &Value) -> Value {
         fields.remove("kind");
     }
     item
-}
-
-fn written(resource: &Resource, metadata: &Value, objects: &[Cow<'_, Value>]) -> Vec<u8> {
-    let head =
-        json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata});
-    let mut text = head.to_string().into_bytes();
-    text.pop();
-    text.extend_from_slice(b",\"items\":[");
-    for (index, object) in objects.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        write_item(resource, object, &mut text);
-    }
-    text.extend_from_slice(b"]}");
-    text
-}
-
-fn write_item(resource: &Resource, object: &Value, text: &mut Vec<u8>) {
-    let Some(fields) = object.as_object().filter(|_| resource.is_built_in()) else {
-        serde_json::to_writer(text, object).expect("a JSON value becomes JSON");
-        return;
-    };
-    text.push(b'{');
-    let kept = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
-    for (index, (name, value)) in kept.enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        serde_json::to_writer(&mut *text, name).expect("text becomes JSON");
-        text.push(b':');
-        serde_json::to_writer(&mut *text, value).expect("a JSON value becomes JSON");
-    }
-    text.push(b'}');
 }
 
 /// The version of a list that stands for one object.

@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::collection::{columns, in_version, partial, single_metadata};
-use super::limits::Permit;
 use crate::api::{Feed, FeedEvent, shown};
 use crate::negotiation::Form;
 use crate::resource::Resource;
@@ -28,8 +27,6 @@ pub(super) struct Channel {
     /// When the server ends it; clients come back by themselves.
     pub deadline: Instant,
     pub stop: CancellationToken,
-    /// Held, not read: the watch counts for as long as it lasts.
-    pub _permit: Permit,
 }
 
 /// A watch that ends by itself when the client sets no time, so that connections do not live for ever.

@@ -1,6 +1,6 @@
 //! Who comes in and what they may do: the decisions of [`crate::security`], fed with what the store holds.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use crate::security::authentication::{self, Authenticator, Credentials, Objects,
 use crate::security::authorization::index::MASTERS;
 use crate::security::authorization::{Attributes, Index, Resource, escalation, forbidden, review};
 use crate::status::Status;
-use crate::store::{EventKind, Revision, Scope, Store, Watch};
+use crate::store::{Event, EventKind, Revision, Scope, Store, Watch};
 
 const RULES: [&str; 4] = [
     "clusterrolebindings.rbac.authorization.k8s.io",
@@ -35,7 +35,8 @@ pub(super) struct Gate {
 /// The roles and bindings as of a revision of the store. They are brought up to date before each decision, so that one
 /// who was just given a permission has it.
 struct Rules {
-    index: Index,
+    /// Shared with decisions that are being made, so that a long one holds up nobody.
+    index: Arc<Index>,
     watches: Vec<Watch>,
     at: Revision,
 }
@@ -58,8 +59,9 @@ impl Gate {
         let user = self.authenticator.authenticate(credentials, &Known(&self.api), Timestamp::now())?;
         match impersonation::wanted(headers)? {
             None => Ok(user),
-            Some(wanted) => impersonation::impersonate(&self.rules().index, &user, &wanted, request, None)
-                .map(|(user, _)| user),
+            Some(wanted) => {
+                impersonation::impersonate(&self.rules(), &user, &wanted, request, None).map(|(user, _)| user)
+            }
         }
     }
 
@@ -67,7 +69,7 @@ impl Gate {
         if user.is_in(MASTERS) {
             return Ok(());
         }
-        let decision = self.rules().index.allowed(user, request);
+        let decision = self.rules().allowed(user, request);
         if decision.is_allowed() { Ok(()) } else { Err(forbidden(user, request, decision.reason())) }
     }
 
@@ -82,7 +84,7 @@ impl Gate {
         if user.is_in(MASTERS) {
             return Ok(());
         }
-        escalation::confirm(&self.rules().index, user, request, new, old)
+        escalation::confirm(&self.rules(), user, request, new, old)
     }
 
     pub(super) fn issue_token(&self, account: ServiceAccount<'_>, request: &Value) -> Result<Value, Status> {
@@ -109,22 +111,23 @@ impl Gate {
     ) -> Result<Value, Status> {
         let rules = self.rules();
         match kind {
-            "SubjectAccessReview" => review::subject_access(&rules.index, question),
+            "SubjectAccessReview" => review::subject_access(&rules, question),
             "LocalSubjectAccessReview" => {
-                review::local_subject_access(&rules.index, namespace.unwrap_or_default(), question)
+                review::local_subject_access(&rules, namespace.unwrap_or_default(), question)
             }
-            "SelfSubjectAccessReview" => review::self_subject_access(&rules.index, user, question),
-            "SelfSubjectRulesReview" => review::self_subject_rules(&rules.index, user, question),
+            "SelfSubjectAccessReview" => review::self_subject_access(&rules, user, question),
+            "SelfSubjectRulesReview" => review::self_subject_rules(&rules, user, question),
             "SelfSubjectReview" => Ok(authentication::review::self_subject(user, Timestamp::now())),
             "TokenReview" => self.authenticator.token_review(question, &Known(&self.api), Timestamp::now()),
             _ => Err(Status::method_not_allowed()),
         }
     }
 
-    fn rules(&self) -> MutexGuard<'_, Rules> {
+    /// As they are now. The lock is held for no longer than it takes to bring them up to date.
+    fn rules(&self) -> Arc<Index> {
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         rules.catch_up(self.api.store());
-        rules
+        Arc::clone(&rules.index)
     }
 }
 
@@ -137,7 +140,8 @@ impl Rules {
             let Ok(watches) = watches else { continue };
             let entries: Vec<_> =
                 RULES.iter().flat_map(|it| store.list(&Scope::resource(it)).entries).collect();
-            return Self { index: Index::build(entries.iter().map(|entry| &entry.value)), watches, at };
+            let index = Arc::new(Index::build(entries.iter().map(|entry| &entry.value)));
+            return Self { index, watches, at };
         }
     }
 
@@ -147,18 +151,27 @@ impl Rules {
             return;
         }
         for watch in &mut self.watches {
-            let Ok(events) = watch.now() else {
-                *self = Self::read(store);
-                return;
-            };
-            for event in events {
-                match event.kind {
-                    EventKind::Deleted => self.index.remove(&event.entry.value),
-                    EventKind::Added | EventKind::Modified => self.index.put(&event.entry.value),
+            loop {
+                let Ok(events) = watch.now() else {
+                    *self = Self::read(store);
+                    return;
+                };
+                if events.is_empty() {
+                    break;
                 }
+                take(Arc::make_mut(&mut self.index), &events);
             }
         }
         self.at = latest;
+    }
+}
+
+fn take(index: &mut Index, events: &[Event]) {
+    for event in events {
+        match event.kind {
+            EventKind::Deleted => index.remove(&event.entry.value),
+            EventKind::Added | EventKind::Modified => index.put(&event.entry.value),
+        }
     }
 }
 

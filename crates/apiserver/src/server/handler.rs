@@ -7,19 +7,22 @@ use axum::http::request::Parts;
 use axum::http::{Method, Request, Response, header};
 
 use super::reply::{self, Style};
+use super::strangers::Stranger;
 use super::{Shared, endpoints, limits, resources};
 use crate::negotiation::{Choice, Form, Representation, Syntax, negotiate};
 use crate::options::Query;
 use crate::path::Path;
-use crate::security::authentication::User;
+use crate::security::authentication::{UNAUTHENTICATED, User};
 use crate::security::authorization::Attributes;
 use crate::status::Status;
 
 /// Who is at the other end of a connection, as far as the connection itself says.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub(super) struct Peer {
     /// Named by a certificate that our authority signed, or the program itself.
     pub user: Option<User>,
+    /// The connection, which the program itself needs none of.
+    pub connection: Option<Arc<Stranger>>,
 }
 
 /// One request, after it was authenticated.
@@ -54,13 +57,16 @@ async fn answer(
         _ => Attributes::path(verb(&parts.method), parts.uri.path()),
     };
     let user = server.gate.user(peer.user.as_ref(), &parts.headers, &attributes)?;
+    if let Some(connection) = peer.connection.filter(|_| !user.is_in(UNAUTHENTICATED)) {
+        connection.introduce(&server.limits.share(&user))?;
+    }
     server.gate.authorize(&user, &attributes)?;
     let exchange = Exchange { server, parts: &parts, query, user, warnings: Mutex::default() };
     let Path::Resource(named) = &path else { return endpoints::serve(&exchange, &path) };
     if !resources::is_stream(&parts.method, named) {
         let answering =
             tokio::time::timeout(limits::REQUEST_TIMEOUT, resources::serve(&exchange, named, body));
-        let answer = answering.await.unwrap_or_else(|_| Err(too_late()));
+        let answer = answering.await.unwrap_or_else(|_| Err(limits::too_late()));
         let mut response = answer.unwrap_or_else(|status| exchange.refusal(&status));
         reply::warn(&mut response, &exchange.take_warnings());
         return Ok(response);
@@ -71,11 +77,6 @@ async fn answer(
     let pod = resources::pod(&exchange, named)?;
     let part = named.subresource.clone().unwrap_or_default();
     Ok(server.streams.serve(&part, pod, Request::from_parts(parts, body)).await)
-}
-
-fn too_late() -> Status {
-    let message = "Timeout: request did not complete within the allotted timeout";
-    Status::new(504, "Timeout", message).retry_after(1)
 }
 
 fn verb(method: &Method) -> &'static str {

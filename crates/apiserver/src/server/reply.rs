@@ -1,7 +1,10 @@
 //! Answers: objects, lists, tables and refusals as responses.
 
+use std::convert::Infallible;
+
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use futures::stream;
 use serde_json::Value;
 
 use crate::negotiation::{Form, Representation, Syntax};
@@ -39,6 +42,15 @@ pub(super) fn bytes_reply(code: u16, bytes: Vec<u8>, media: &'static str) -> Res
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     response
+}
+
+/// An answer that is made piece by piece, as the client takes it.
+pub(super) fn parts(
+    parts: impl Iterator<Item = Vec<u8>> + Send + 'static,
+    media: &'static str,
+) -> Response<Body> {
+    let parts = stream::iter(parts.map(Ok::<_, Infallible>));
+    bytes_reply(200, Vec::new(), media).map(|_| Body::from_stream(parts))
 }
 
 pub(super) fn text(code: u16, text: &str) -> Response<Body> {

@@ -12,7 +12,9 @@ use axum::http::{Method, Response, header};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::collection::{Shape, Written};
 use super::handler::Exchange;
+use super::patience::holding;
 use super::reply::{self, Style};
 use super::{collection, events, limits};
 use crate::api::{self, Proposal, Target};
@@ -124,26 +126,18 @@ pub(super) async fn serve(
 ) -> Result<Response<Body>, Status> {
     let resource = find(exchange, path)?;
     let is_watch = verb(&exchange.parts.method, &exchange.query, path) == "watch";
-    let _permit = if is_watch { None } else { Some(exchange.server.limits.request()?) };
     exchange.warn(resource.deprecation.clone());
     let call = Call { exchange, path, resource: &resource };
-    match (&exchange.parts.method, path.name.as_deref(), path.subresource.as_deref()) {
-        (_, Some(name), Some(part)) => parts::serve(&call, name, part, body).await,
-        (&Method::GET, _, None) if is_watch => call.watch(),
-        (&Method::GET, None, None) => call.list(),
-        (&Method::POST, None, None) => call.create(limits::body(body).await?).await,
-        (&Method::DELETE, None, None) => call.delete_collection(limits::body(body).await?).await,
-        (&Method::PUT, None, None) if !resource.is_built_in() => {
-            Err(Status::bad_request("name must be provided"))
-        }
-        // What is only made has no names.
-        (_, Some(_), None) if !resource.allows(Verb::Get) => Err(Status::no_such_path()),
-        (&Method::GET, Some(name), None) => call.get(name),
-        (&Method::PUT, Some(name), None) => call.update(name, limits::body(body).await?).await,
-        (&Method::PATCH, Some(name), None) => patches::serve(&call, name, limits::body(body).await?).await,
-        (&Method::DELETE, Some(name), None) => call.delete(name, limits::body(body).await?).await,
-        _ => Err(Status::method_not_allowed()),
+    let share = exchange.server.limits.share(&exchange.user);
+    if is_watch && exchange.parts.method == Method::GET && path.subresource.is_none() {
+        let permit = share.watch()?;
+        return share.compute(async { call.watch() }).await.map(|response| holding(response, permit));
     }
+    let permit = share.request()?;
+    let body = limits::body(body).await?;
+    let answering = tokio::time::timeout(limits::REQUEST_TIMEOUT, call.answered(body));
+    let answer = share.compute(answering).await.unwrap_or_else(|_| Err(limits::too_late()));
+    answer.map(|response| holding(response, permit))
 }
 
 /// A request for one resource.
@@ -154,6 +148,25 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    async fn answered(&self, body: Bytes) -> Result<Response<Body>, Status> {
+        match (&self.exchange.parts.method, self.path.name.as_deref(), self.path.subresource.as_deref()) {
+            (_, Some(name), Some(part)) => parts::serve(self, name, part, body).await,
+            (&Method::GET, None, None) => self.list(),
+            (&Method::POST, None, None) => self.create(body).await,
+            (&Method::DELETE, None, None) => self.delete_collection(body).await,
+            (&Method::PUT, None, None) if !self.resource.is_built_in() => {
+                Err(Status::bad_request("name must be provided"))
+            }
+            // What is only made has no names.
+            (_, Some(_), None) if !self.resource.allows(Verb::Get) => Err(Status::no_such_path()),
+            (&Method::GET, Some(name), None) => self.get(name),
+            (&Method::PUT, Some(name), None) => self.update(name, body).await,
+            (&Method::PATCH, Some(name), None) => patches::serve(self, name, body).await,
+            (&Method::DELETE, Some(name), None) => self.delete(name, body).await,
+            _ => Err(Status::method_not_allowed()),
+        }
+    }
+
     fn api(&self) -> &api::Api {
         &self.exchange.server.api
     }
@@ -203,7 +216,7 @@ impl Call<'_> {
         let style = self.style()?;
         let options = ListOptions::parse(&self.exchange.query)?;
         let page = self.api().list(&self.target(), &options)?;
-        self.answer_page(&page, style)
+        self.answer_page(page, style)
     }
 
     fn watch(&self) -> Result<Response<Body>, Status> {
@@ -220,7 +233,6 @@ impl Call<'_> {
             include: self.include()?,
             deadline: Instant::now() + wanted.unwrap_or(events::LONGEST).min(events::LONGEST),
             stop: self.exchange.server.stop.clone(),
-            _permit: self.exchange.server.limits.watch()?,
         };
         match self.api().watch(self.resource, &self.target(), &options) {
             Ok(feed) => Ok(events::respond(feed, channel)),
@@ -280,7 +292,7 @@ impl Call<'_> {
         let options = self.delete_options(&bytes)?;
         let list = ListOptions::parse(&self.exchange.query)?;
         let page = self.api().delete_collection(&self.target(), &options, &list).await?;
-        self.answer_page(&page, style)
+        self.answer_page(page, style)
     }
 
     fn delete_options(&self, bytes: &Bytes) -> Result<DeleteOptions, Status> {
@@ -353,13 +365,16 @@ impl Call<'_> {
         Ok(reply::object(code, &formed, style))
     }
 
-    fn answer_page(&self, page: &api::Page, style: Style) -> Result<Response<Body>, Status> {
-        let bytes = collection::write(self.resource, page, style.representation, self.include()?)?;
+    fn answer_page(&self, page: api::Page, style: Style) -> Result<Response<Body>, Status> {
+        let shape = Shape { representation: style.representation, include: self.include()? };
         let media = match style.representation.syntax {
             Syntax::Json => "application/json",
             Syntax::Yaml => "application/yaml",
         };
-        Ok(reply::bytes_reply(200, bytes, media))
+        Ok(match collection::write(self.resource, page, shape)? {
+            Written::Whole(bytes) => reply::bytes_reply(200, bytes, media),
+            Written::Parts(first, rest) => reply::parts(std::iter::once(first).chain(rest), media),
+        })
     }
 }
 

@@ -164,6 +164,24 @@ async fn a_watch_sees_its_own_scope_and_knows_how_far_it_looked() {
 }
 
 #[tokio::test]
+async fn a_watch_hands_out_a_long_past_in_parts_and_leaves_nothing_out() {
+    let folder = TempDir::new().unwrap();
+    let store = open(&folder);
+    let mut watch = store.watch(pods(), Revision(0)).unwrap();
+    for number in 0..150 {
+        put(&store, "a", json!({"spec": number})).await;
+    }
+    let mut seen = Vec::new();
+    while seen.len() < 150 {
+        let part = watch.now().unwrap();
+        assert!(part.len() < 100, "a reader that stops here holds no more than this");
+        seen.extend(part.iter().map(|event| event.revision().0));
+    }
+    assert_eq!(seen, (1..=150).collect::<Vec<u64>>());
+    assert_eq!((watch.now().unwrap(), watch.seen()), (vec![], Revision(150)));
+}
+
+#[tokio::test]
 async fn a_watch_that_falls_behind_is_told_so() {
     let folder = TempDir::new().unwrap();
     let store = Store::start(Disk::file(&folder.path().join("store")).unwrap(), 2).unwrap();

@@ -9,6 +9,9 @@ use super::history::Expired;
 use super::view::View;
 use super::{Event, Revision, Scope};
 
+/// Events that are returned together. One that is returned is held by the reader, whatever the history forgets.
+const BATCH: usize = 64;
+
 pub struct Watch {
     view: Arc<View>,
     scope: Scope,
@@ -40,12 +43,15 @@ impl Watch {
         }
     }
 
-    /// The events there are now, perhaps none.
+    /// The events there are now, perhaps none, and perhaps not all of them.
     pub fn now(&mut self) -> Result<Vec<Event>, Expired> {
         self.bell.mark_unchanged();
         let index = self.view.index();
-        let events: Vec<Event> = index.events(&self.scope, self.seen)?.cloned().collect();
-        self.seen = self.seen.max(index.revision());
+        let events: Vec<Event> = index.events(&self.scope, self.seen)?.take(BATCH).cloned().collect();
+        self.seen = match events.last() {
+            Some(last) if events.len() == BATCH => last.revision(),
+            _ => self.seen.max(index.revision()),
+        };
         Ok(events)
     }
 }

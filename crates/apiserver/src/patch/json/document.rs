@@ -16,8 +16,8 @@ const MOST_MOVED: usize = 100_000_000;
 /// What can still be walked, and dropped, on a small stack.
 const DEEPEST_WHILE_PATCHED: usize = 512;
 
-/// What `serde_json` reads back.
-const DEEPEST: usize = 127;
+/// What a body may be.
+const DEEPEST: usize = 100;
 
 pub(super) struct Document {
     root: Value,

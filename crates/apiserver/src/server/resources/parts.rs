@@ -11,7 +11,7 @@ use crate::object::Object;
 use crate::options::{DeleteOptions, Write, WriteOptions};
 use crate::resource::Verb;
 use crate::security::authentication::ServiceAccount;
-use crate::server::{limits, reply};
+use crate::server::reply;
 use crate::status::Status;
 use crate::strategy;
 
@@ -19,10 +19,9 @@ pub(super) async fn serve(
     call: &Call<'_>,
     name: &str,
     part: &str,
-    body: Body,
+    bytes: Bytes,
 ) -> Result<Response<Body>, Status> {
     let verb = verb(call, name, part)?;
-    let bytes = limits::body(body).await?;
     match (part, verb) {
         ("scale", _) => serve_scale(call, name, verb, bytes).await,
         ("binding", _) => bind(call, name, &bytes).await,
