@@ -59,7 +59,7 @@ pub fn set(conditions: &mut Vec<Condition>, type_: &str, verdict: Verdict, gener
         type_: type_.to_owned(),
         status: status.to_owned(),
         reason: verdict.reason,
-        message: verdict.message,
+        message: clipped(verdict.message),
         observed_generation: Some(generation),
         last_transition_time: since.unwrap_or_else(|| whole_seconds(now)),
     };
@@ -67,6 +67,16 @@ pub fn set(conditions: &mut Vec<Condition>, type_: &str, verdict: Verdict, gener
         Some(known) => *known = condition,
         None => conditions.push(condition),
     }
+}
+
+/// The longest message that our definitions take. A status that says most of it beats one that is refused.
+const LONGEST_MESSAGE: usize = 32_768;
+
+fn clipped(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+        message.truncate(end);
+    }
+    message
 }
 
 pub fn remove(conditions: &mut Vec<Condition>, type_: &str) {
@@ -100,6 +110,13 @@ mod tests {
 
         set(&mut conditions, "Ready", Verdict::new(true, "Done", ""), 2, at(30));
         assert_eq!(conditions[0].last_transition_time.0, at(30));
+    }
+
+    #[test]
+    fn a_message_is_no_longer_than_the_api_server_takes() {
+        let mut conditions = Vec::new();
+        set(&mut conditions, "Ready", Verdict::new(false, "Failed", "ä".repeat(40_000)), 1, at(10));
+        assert_eq!(conditions[0].message.chars().count(), LONGEST_MESSAGE);
     }
 
     #[test]

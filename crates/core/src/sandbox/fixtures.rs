@@ -314,7 +314,7 @@ impl Object {
         self.with_labels(json!({"agents.x-k8s.io/adoptable": "true"}))
     }
 
-    /// The Sandbox's own, and labelled as such.
+    /// Of the Sandbox `demo`, and labelled as such.
     #[must_use]
     pub(crate) fn owned(self) -> Self {
         self.owned_through(Kind::Sandbox.api_version().as_str()).tracked("demo")

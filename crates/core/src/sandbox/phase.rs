@@ -2,13 +2,13 @@
 
 use asb_types::conditions::{FINISHED, SUSPENDED, finished};
 use asb_types::v1beta1::SandboxStatus;
+use jiff::Timestamp;
 
 use super::at_hand::AtHand;
 use super::expiry::Expiry;
 use super::observed::Observed;
 use crate::conditions;
 use crate::views::PodView;
-use jiff::Timestamp;
 
 /// `status.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

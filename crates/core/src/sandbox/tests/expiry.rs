@@ -107,6 +107,18 @@ fn what_is_not_ours_survives_our_end() {
 }
 
 #[test]
+fn what_is_going_already_is_not_asked_again() {
+    let end = seconds_after(NOON, 30);
+    let mut world = sandbox("demo")
+        .having(pod("demo").owned().terminating(end, 30))
+        .having(service("demo").owned().terminating(end, 0))
+        .expiring_at(NOON, "Retain");
+    world.settle();
+    let plan = world.plan();
+    assert_eq!((plan.writes().count(), plan.look_again), (0, Some(end)));
+}
+
+#[test]
 fn every_pod_of_ours_goes_at_the_end() {
     let mut world =
         sandbox("demo").having(pod("a").owned()).having(pod("b").owned()).expiring_at(NOON, "Retain");

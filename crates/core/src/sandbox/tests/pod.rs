@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::super::Plan;
 use super::super::fixtures::{NOON, pod, sandbox, seconds_after};
 use super::{created, ready, said, summary};
 use crate::write::Kind;
@@ -180,6 +181,6 @@ fn several_pods_are_told_of_once() {
 fn a_sandbox_that_is_being_deleted_is_left_to_the_garbage_collector() {
     let deleted = json!({"metadata": {"deletionTimestamp": "2030-01-01T12:00:00Z"}});
     let world = sandbox("demo").with_service(true).with(deleted);
-    assert_eq!(world.plan(), super::super::Plan::default());
+    assert_eq!(world.plan(), Plan::default());
     assert_eq!(world.status().phase.as_str(), "Terminating");
 }

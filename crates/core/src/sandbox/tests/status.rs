@@ -81,6 +81,14 @@ fn only_a_pod_of_ours_lends_its_address() {
 }
 
 #[test]
+fn the_selector_appears_with_the_first_pod() {
+    assert_eq!(sandbox("demo").status().reported.selector, "");
+    assert_eq!(sandbox("demo").having(pod("demo").foreign()).status().reported.selector, "");
+    let selector = having(pod("demo")).status().reported.selector;
+    assert_eq!(selector, "agents.x-k8s.io/sandbox-name-hash=aefd3536");
+}
+
+#[test]
 fn trouble_comes_before_everything_else() {
     let world = sandbox("demo").with_ready_pod().suspended();
     let failures = [

@@ -77,6 +77,15 @@ fn suspension_is_unknown_when_the_pod_could_not_be_deleted() {
 }
 
 #[test]
+fn a_pod_that_is_going_is_known_to_go_whatever_else_failed() {
+    let found = pod("demo").owned().terminating(seconds_after(NOON, 9), 30);
+    let failure = Trouble::new(Part::Pod, Class::Transient, "the server is busy");
+    let conditions = sandbox("demo").suspended().having(found).status_after(&[failure]).reported.conditions;
+    let expected = "False/PodTerminating: Pod is terminating. Sandbox is suspending";
+    assert_eq!(line(&conditions, "Suspended").as_deref(), Some(expected));
+}
+
+#[test]
 fn the_selector_stays_and_the_rest_of_the_pod_is_forgotten() {
     let mut world = sandbox("demo").with_ready_pod();
     world.settle();
