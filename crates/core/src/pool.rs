@@ -180,5 +180,10 @@ fn standing(
     }
 }
 
+/// Times in objects are anybody's to write, and may be the last there is.
+fn after(at: Timestamp, wait: SignedDuration) -> Timestamp {
+    at.saturating_add(wait).unwrap_or(Timestamp::MAX)
+}
+
 #[cfg(test)]
 mod tests;

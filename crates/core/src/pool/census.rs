@@ -8,7 +8,7 @@ use asb_types::v1beta1::UpdateStrategyType;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{Answer, Member, Observed};
+use super::{Answer, Member, Observed, after};
 use crate::blueprint::Blueprint;
 use crate::conditions;
 use crate::document::Document;
@@ -116,7 +116,7 @@ fn progress(member: &Member<'_>, observed: &Observed<'_>, now: Timestamp) -> Pro
     if member.sandbox.is_ready() {
         return Progress::Ready;
     }
-    let deadline = unready_since(member.sandbox) + observed.settings.readiness_grace;
+    let deadline = after(unready_since(member.sandbox), observed.settings.readiness_grace);
     if now <= deadline {
         return Progress::Waiting(deadline);
     }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::census::{Census, Counted};
 use super::naming::{self, Chance};
 use super::rollout::{self, Rollout};
-use super::{Memory, Observed, Plan};
+use super::{Memory, Observed, Plan, after};
 use crate::blueprint::Blueprint;
 use crate::object::{Key, Uid};
 use crate::write::{Deleting, Kind, Target, Write};
@@ -95,10 +95,10 @@ impl<'a> Draft<'a> {
         let wait = |deadline: Timestamp| {
             (deadline.duration_since(self.now) + SignedDuration::from_secs(2)) * jitter / 10
         };
-        let late = deadline.map(|deadline| self.now + wait(deadline));
+        let late = deadline.map(|deadline| after(self.now, wait(deadline)));
         let held = staying.iter().any(|member| member.is_held());
         self.look_again(late);
-        self.look_again(held.then(|| self.now + settings.unschedulable_recheck));
+        self.look_again(held.then(|| after(self.now, settings.unschedulable_recheck)));
     }
 
     pub(super) fn look_again(&mut self, at: Option<Timestamp>) {

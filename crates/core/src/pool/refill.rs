@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Settings;
+use super::{Settings, after};
 
 /// A delay that is lengthened by every member taken would starve a busy pool: it ends after so many of its length.
 const MOST_DELAYS: i32 = 5;
@@ -47,7 +47,10 @@ impl Refill {
             self.hold = None;
         } else if fell && self.hold.is_none_or(|hold| now < hold.until) {
             let since = self.hold.map_or(now, |hold| hold.since);
-            self.hold = Some(Hold { since, until: (now + delay).min(since + delay * MOST_DELAYS) });
+            self.hold = Some(Hold {
+                since,
+                until: after(now, delay).min(after(since, delay.saturating_mul(MOST_DELAYS))),
+            });
         }
     }
 

@@ -44,7 +44,7 @@ impl Rollout {
         }
         let part = |bound: &Option<Bound>, round_up: usize| match bound {
             Some(Bound::Count(count)) => *count,
-            Some(Bound::Percent(percent)) => (wanted.saturating_mul(*percent) + round_up) / 100,
+            Some(Bound::Percent(percent)) => wanted.saturating_mul(*percent).saturating_add(round_up) / 100,
             Some(Bound::Nonsense(_)) | None => 0,
         };
         let (unavailable, surge) = (part(&pool.max_unavailable, 0), part(&pool.max_surge, 99));
@@ -70,7 +70,7 @@ impl Rollout {
 
     /// The most members, of all sorts, that a create may lead to.
     fn ceiling(&self, stale: usize, wanted: usize) -> usize {
-        wanted + self.surge.min(stale)
+        wanted.saturating_add(self.surge.min(stale))
     }
 }
 

@@ -175,6 +175,16 @@ fn a_member_that_was_ready_once_has_its_time_anew() {
 }
 
 #[test]
+fn no_time_or_number_that_somebody_wrote_is_too_large() {
+    let mut world = World::of(2).recreate(&json!({"maxSurge": "9999999999999999999%"})).with_ready(2);
+    world.make_unready_at(0, Timestamp::MAX);
+    assert_eq!(world.plan(second(1)).look_again, Some(Timestamp::MAX));
+    world.make_all_ready(second(1));
+    world.change_template();
+    assert_eq!(creates(&world.plan(second(1))), 2);
+}
+
+#[test]
 fn a_member_that_no_node_can_take_is_held() {
     for reason in ["Unschedulable", "SchedulingGated"] {
         let mut world = World::of(1).with_ready(1);
