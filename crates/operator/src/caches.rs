@@ -27,7 +27,9 @@ impl Queues {
     /// Takes back the keys of workers that were stopped while they looked at them.
     pub(crate) fn reclaim(&self) {
         let Self { sandboxes, claims, templates, pools } = self;
-        [sandboxes, claims, templates, pools].map(Queue::reclaim);
+        for queue in [sandboxes, claims, templates, pools] {
+            queue.reclaim();
+        }
     }
 }
 

@@ -218,9 +218,10 @@ impl World {
                 merge(object, body);
                 object["metadata"]["resourceVersion"] = version.into();
             }
-            Write::Delete { target, uid, how } => {
+            Write::Delete { target, uid, version, how } => {
                 let object = self.find(target.kind, &target.key.name).expect("only what is there is deleted");
-                assert_eq!(object["metadata"]["uid"], uid.as_str());
+                let uid = uid.clone();
+                check(object, &version.map_or(Lock::Uid(uid.clone()), |version| Lock::Version(uid, version)));
                 self.delete(target.kind, &target.key.name, *how);
             }
         }
