@@ -3,6 +3,7 @@
 //! Everything here is pure, total and deterministic: no clock, no randomness, no API server. Time, ids and chance are
 //! arguments. Watching objects and carrying out what is decided here is left to `operator`.
 
+pub mod allocation;
 pub mod conditions;
 pub mod document;
 pub mod object;
