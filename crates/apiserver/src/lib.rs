@@ -21,7 +21,6 @@ pub mod options;
 pub mod patch;
 pub mod path;
 mod pointer;
-mod quantity;
 pub mod registry;
 pub mod resource;
 mod rules;

@@ -4,9 +4,14 @@
 //! arguments. Watching objects and carrying out what is decided here is left to `operator`.
 
 pub mod allocation;
+pub mod blueprint;
+mod canonical;
+pub mod collision;
 pub mod conditions;
 pub mod document;
 pub mod object;
 pub mod patch;
+pub mod report;
+pub mod template;
 pub mod views;
 pub mod write;

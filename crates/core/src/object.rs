@@ -112,6 +112,8 @@ pub struct Metadata {
     pub labels: BTreeMap<String, String>,
     pub annotations: BTreeMap<String, String>,
     pub owner: Option<Owner>,
+    /// The ownerReferences other than the controller's. A patch replaces the list, and must not lose them.
+    pub bystanders: Vec<Value>,
     pub created: Timestamp,
     pub deletion: Option<Deletion>,
 }
@@ -138,6 +140,7 @@ impl Metadata {
             labels: text_map(&metadata["labels"]),
             annotations: text_map(&metadata["annotations"]),
             owner: controller(&metadata["ownerReferences"]),
+            bystanders: bystanders(&metadata["ownerReferences"]),
             created: time("creationTimestamp").unwrap_or(Timestamp::UNIX_EPOCH),
             deletion: time("deletionTimestamp").map(|due| Deletion {
                 due,
@@ -178,6 +181,14 @@ impl Metadata {
         self.ownership(uid) == Ownership::Ours
     }
 
+    /// All ownerReferences of this object once `reference` is that of its controller, or once it has none.
+    pub fn references_under(&self, reference: Option<Value>) -> Value {
+        let is_new = |bystander: &&Value| reference.as_ref().is_none_or(|new| new["uid"] != bystander["uid"]);
+        let mut references: Vec<_> = self.bystanders.iter().filter(is_new).cloned().collect();
+        references.extend(reference);
+        references.into()
+    }
+
     /// The ownerReference that makes this object, of that kind, the controller of another.
     pub fn controller_reference(&self, kind: Kind) -> Value {
         json!({
@@ -213,6 +224,11 @@ fn controller(references: &Value) -> Option<Owner> {
     })
 }
 
+fn bystanders(references: &Value) -> Vec<Value> {
+    let references = references.as_array().into_iter().flatten();
+    references.filter(|reference| reference["controller"] != true).cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +258,15 @@ mod tests {
         assert!(
             matches!(metadata.ownership(&"box".into()), Ownership::Anothers(owner) if &*owner.name == "box")
         );
+    }
+
+    #[test]
+    fn a_change_of_controller_keeps_the_other_owners() {
+        let metadata = Metadata::read(&object()).unwrap();
+        let references = metadata.references_under(Some(json!({"uid": "u7", "controller": true})));
+        let uids: Vec<_> = references.as_array().unwrap().iter().map(|reference| &reference["uid"]).collect();
+        assert_eq!(uids, ["u8", "u7"]);
+        assert_eq!(metadata.references_under(None).as_array().unwrap().len(), 1);
     }
 
     #[test]

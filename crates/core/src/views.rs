@@ -24,7 +24,7 @@ pub use pod::{PodView, Scheduled};
 pub use pool::PoolView;
 pub use sandbox::{PodBlueprint, SandboxView};
 pub use service::ServiceView;
-pub use template::TemplateView;
+pub use template::{TemplateStatus, TemplateView};
 pub use volume::VolumeView;
 
 /// What is kept of an object.

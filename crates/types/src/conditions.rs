@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-/// The one condition clients wait for, on Sandboxes and claims.
+/// The one condition clients wait for, on Sandboxes and claims; also on templates and pools.
 pub const READY: &str = "Ready";
 /// On Sandboxes, always present: whether the Pod was taken away on request.
 pub const SUSPENDED: &str = "Suspended";
@@ -58,6 +58,40 @@ pub mod claim_ready {
     pub const SANDBOX_MISSING: &str = "SandboxMissing";
     pub const SANDBOX_NOT_READY: &str = "SandboxNotReady";
     pub const SANDBOX_EXPIRED: &str = "SandboxExpired";
+}
+
+/// Reasons of [`READY`] on a template.
+pub mod template_ready {
+    pub const NETWORK_POLICY_READY: &str = "NetworkPolicyReady";
+    pub const NETWORK_POLICY_UNMANAGED: &str = "NetworkPolicyUnmanaged";
+    /// The one that is there is on its way out.
+    pub const NETWORK_POLICY_TERMINATING: &str = "NetworkPolicyTerminating";
+    /// One of that name is there and not the template's.
+    pub const NETWORK_POLICY_NOT_OWNED: &str = "NetworkPolicyNotOwned";
+    pub const NAME_HASH_COLLISION: &str = "NameHashCollision";
+    pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+    pub const RECONCILER_ERROR: &str = "ReconcilerError";
+}
+
+/// On pools: whether what is missing is on its way.
+pub const PROGRESSING: &str = "Progressing";
+
+/// Reasons of [`READY`] on a pool.
+pub mod pool_ready {
+    pub const FULL: &str = "Full";
+    pub const FILLING: &str = "Filling";
+    pub const TEMPLATE_NOT_FOUND: &str = "TemplateNotFound";
+    /// The template is there and not fit for use; its own status says why.
+    pub const TEMPLATE_NOT_READY: &str = "TemplateNotReady";
+    pub const NAME_HASH_COLLISION: &str = "NameHashCollision";
+    pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+    pub const RECONCILER_ERROR: &str = "ReconcilerError";
+}
+
+/// Reasons of [`PROGRESSING`], and of the events when it changes.
+pub mod pool_progressing {
+    pub const PROGRESSING: &str = "WarmPoolProgressing";
+    pub const NOT_PROGRESSING: &str = "WarmPoolNotProgressing";
 }
 
 /// The schema of a `status.conditions` list: the standard Condition, in a plain list that patches replace whole.

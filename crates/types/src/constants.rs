@@ -101,6 +101,31 @@ fn conditions_and_reasons_are_what_sdks_match_on() {
 }
 
 #[test]
+fn reasons_of_templates_and_pools_are_what_dashboards_match_on() {
+    use conditions::{pool_progressing, pool_ready, template_ready};
+    let names = [
+        conditions::PROGRESSING,
+        template_ready::NETWORK_POLICY_READY,
+        template_ready::NETWORK_POLICY_UNMANAGED,
+        template_ready::NETWORK_POLICY_TERMINATING,
+        template_ready::NETWORK_POLICY_NOT_OWNED,
+        template_ready::NAME_HASH_COLLISION,
+        template_ready::INVALID_CONFIGURATION,
+        template_ready::RECONCILER_ERROR,
+        pool_ready::FULL,
+        pool_ready::FILLING,
+        pool_ready::TEMPLATE_NOT_FOUND,
+        pool_ready::TEMPLATE_NOT_READY,
+        pool_ready::NAME_HASH_COLLISION,
+        pool_ready::INVALID_CONFIGURATION,
+        pool_ready::RECONCILER_ERROR,
+        pool_progressing::PROGRESSING,
+        pool_progressing::NOT_PROGRESSING,
+    ];
+    insta::assert_snapshot!(names.join("\n"));
+}
+
+#[test]
 fn names_are_derived_as_other_implementations_derive_them() {
     let derived = [
         names::pod("s"),

@@ -1,5 +1,6 @@
 //! The kinds of Agent Sandbox in every version they are served in: their fields, schemas and defaults, the
-//! conversion between versions, and the names, labels, annotations and hashes that tie objects together.
+//! conversion between versions, the names, labels, annotations and hashes that tie objects together, and amounts of
+//! resources.
 //!
 //! Everything here is pure. What to do about an object is decided in `core`; talking to an API server is left
 //! to the adapters.
@@ -16,6 +17,7 @@ pub mod labels;
 pub mod lifecycle;
 pub mod names;
 pub mod network;
+pub mod quantity;
 pub mod v1alpha1;
 pub mod v1beta1;
 

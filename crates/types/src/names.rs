@@ -36,6 +36,15 @@ pub fn pooled_sandbox_prefix(pool: &str) -> String {
     format!("{pool}-")
 }
 
+/// A member of a pool, told apart by a few characters. Cut as Kubernetes cuts generated names, so that the Service of
+/// the same name is still a DNS label.
+pub fn pooled_sandbox(pool: &str, suffix: &str) -> String {
+    const LONGEST: usize = 63;
+    let prefix = pooled_sandbox_prefix(pool);
+    let room = LONGEST.saturating_sub(suffix.len());
+    format!("{}{suffix}", prefix.get(..room).unwrap_or(&prefix))
+}
+
 /// The NetworkPolicy that a template manages.
 pub fn network_policy(template: &str) -> String {
     format!("{template}-network-policy")
@@ -76,6 +85,13 @@ mod tests {
         assert_eq!(service("demo"), "demo");
         assert_eq!(volume_claim("work", "demo"), "work-demo");
         assert_eq!(service_fqdn("demo", "team", "cluster.local"), "demo.team.svc.cluster.local");
+    }
+
+    #[test]
+    fn a_member_of_a_pool_has_a_name_that_a_service_can_have() {
+        assert_eq!(pooled_sandbox("python", "x2z4b"), "python-x2z4b");
+        let long = pooled_sandbox(&"p".repeat(80), "x2z4b");
+        assert_eq!((long.len(), long.ends_with("px2z4b")), (63, true));
     }
 
     #[test]

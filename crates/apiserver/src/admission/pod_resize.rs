@@ -1,5 +1,6 @@
 //! PodResizeValidator: a running Pod does not grow beyond its node.
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
 
 use super::{Target, forbidden};
@@ -7,7 +8,6 @@ use crate::defaults::pod_requests;
 use crate::field::Quoted;
 use crate::identity::GroupKind;
 use crate::pointer;
-use crate::quantity::Quantity;
 use crate::status::{Cause, Status};
 use crate::strategy::Cluster;
 

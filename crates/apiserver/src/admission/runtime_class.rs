@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use asb_types::quantity::Quantity;
 use serde_json::{Map, Value};
 
 use super::{Target, forbidden, toleration};
 use crate::field::Quoted;
 use crate::identity::GroupKind;
 use crate::pointer;
-use crate::quantity::Quantity;
 use crate::status::Status;
 use crate::strategy::Cluster;
 

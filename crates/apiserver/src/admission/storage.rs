@@ -1,12 +1,12 @@
 //! DefaultStorageClass, StorageObjectInUseProtection and PersistentVolumeClaimResize: claims find a class, are not lost
 //! while in use, and grow only where their class can.
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
 
 use super::{Target, forbidden};
 use crate::identity::GroupKind;
 use crate::pointer;
-use crate::quantity::Quantity;
 use crate::status::Status;
 use crate::strategy::Cluster;
 

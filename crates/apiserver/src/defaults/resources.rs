@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use asb_types::quantity::Quantity;
 use serde_json::{Map, Value, json};
 
 use super::container::is_sidecar;
 use super::rule;
-use crate::quantity::Quantity;
 
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 

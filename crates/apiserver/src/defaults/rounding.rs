@@ -1,9 +1,9 @@
 //! Resources are counted in thousandths: what is finer is rounded up.
 
+use asb_types::quantity::Quantity;
 use serde_json::{Map, Value};
 
 use super::rule;
-use crate::quantity::Quantity;
 
 /// Where, and which field of it holds amounts under names. Places are written as in [`rule::Rule`].
 pub(super) type Amounts = (&'static str, &'static str);

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
-
-use crate::quantity::Quantity;
 
 /// Resources that count.
 const COUNTED: [&str; 2] = ["cpu", "memory"];

@@ -6,10 +6,10 @@ mod rules;
 use std::cell::RefCell;
 use std::fmt;
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
 
 use crate::field::{Error, Problem};
-use crate::quantity::Quantity;
 
 /// A value, or the lack of one, at a path of an object.
 #[derive(Clone, Copy)]

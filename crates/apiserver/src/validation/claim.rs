@@ -1,5 +1,6 @@
 //! Claims of volumes, and the templates that claims are made from.
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
 
 use super::at::{At, Report, examine};
@@ -8,7 +9,6 @@ use super::metadata::{self, NameRule};
 use super::pod::resources;
 use super::{declared, difference};
 use crate::names;
-use crate::quantity::Quantity;
 
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];

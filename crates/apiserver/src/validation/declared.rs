@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
-
-use crate::quantity::Quantity;
 
 /// One line for each type: its fields, as `Shown:wire:type`. A question mark after the name shown means that the field is
 /// left out when it is empty; a wire name with a slash is a path.

@@ -3,9 +3,11 @@
 use asb_types::blueprint::VolumeClaimTemplatesPolicy;
 use asb_types::env::EnvVarsInjectionPolicy;
 use asb_types::network::NetworkPolicyManagement;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{PodBlueprint, Unreadable, View, optional};
+use super::{PodBlueprint, Unreadable, View, optional, status};
 use crate::document::Document;
 use crate::object::Metadata;
 use crate::write::Kind;
@@ -22,6 +24,14 @@ pub struct TemplateView {
     pub network_policy_management: NetworkPolicyManagement,
     pub env_policy: EnvVarsInjectionPolicy,
     pub volumes_policy: VolumeClaimTemplatesPolicy,
+    pub status: TemplateStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TemplateStatus {
+    pub observed_generation: i64,
+    pub conditions: Vec<Condition>,
 }
 
 impl View for TemplateView {
@@ -42,6 +52,7 @@ impl View for TemplateView {
             network_policy_management: management.unwrap_or_default(),
             env_policy: env_policy.unwrap_or_default(),
             volumes_policy: volumes_policy.unwrap_or_default(),
+            status: status(object),
             metadata,
         })
     }

@@ -1,5 +1,6 @@
 //! Values without fields: whether they are of the type that the struct has, and the one form that they are written in.
 
+use asb_types::quantity as quantities;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -10,7 +11,6 @@ use super::failure::{Failure, Path};
 use super::time::{self as times, Precision};
 use super::{Walk, Walked};
 use crate::go::kind_of;
-use crate::quantity as quantities;
 
 /// Go does not mind bits after the last byte.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

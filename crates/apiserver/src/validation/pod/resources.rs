@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
 
 use super::super::at::At;
 use super::allowances::Allowances;
 use super::claims;
 use crate::names;
-use crate::quantity::Quantity;
 
 pub(super) const HUGE_PAGES: &str = "hugepages-";
 const STANDARD: [&str; 20] = [

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use asb_types::quantity::Quantity;
 use serde_json::Value;
 
 use super::super::address::Before;
@@ -10,7 +11,6 @@ use super::super::{address, declared, metadata};
 use super::allowances::Allowances;
 use super::{annotations, transitions};
 use crate::names;
-use crate::quantity::Quantity;
 
 const LISTS: [&str; 3] = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
 

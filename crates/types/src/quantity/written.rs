@@ -5,7 +5,7 @@ use super::Notation;
 
 /// Why a text is no quantity.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
     #[error("unable to parse numeric part of quantity")]

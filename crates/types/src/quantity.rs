@@ -10,7 +10,7 @@ use std::fmt;
 use serde_json::Value;
 
 use decimal::Decimal;
-pub(crate) use written::Error;
+pub use written::Error;
 use written::Written;
 
 /// The families of suffixes.
@@ -27,7 +27,7 @@ enum Notation {
 
 /// An amount in billionths, and the way in which it was written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Quantity {
+pub struct Quantity {
     nano: i128,
     notation: Notation,
     /// Kubernetes keeps the spelling of what it takes for canonical, and changes it only with the amount.
@@ -41,7 +41,7 @@ const MILLI: i128 = 1_000_000;
 const MOST: i128 = 10_i128.pow(37);
 
 /// The text that Kubernetes stores for a quantity, however large it is.
-pub(crate) fn canonical(text: &str) -> Result<String, Error> {
+pub fn canonical(text: &str) -> Result<String, Error> {
     let written = Written::split(text)?;
     if text == "0" || written.is_kept()? {
         return Ok(text.to_owned());
@@ -51,7 +51,7 @@ pub(crate) fn canonical(text: &str) -> Result<String, Error> {
 
 impl Quantity {
     /// A quantity from a field: text, or a plain number.
-    pub(crate) fn read(value: &Value) -> Option<Self> {
+    pub fn read(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Self::parse(text),
             Value::Number(number) => Self::parse(&number.to_string()),
@@ -60,7 +60,7 @@ impl Quantity {
     }
 
     /// None where the text is not a quantity. An amount beyond all bounds is the greatest that there is.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let written = Written::split(text).ok()?;
         let kept = written.is_kept().ok()?.then(|| text.to_owned());
         let nano = Decimal::of(&written).billionths().unwrap_or(MOST).min(MOST);
@@ -68,41 +68,46 @@ impl Quantity {
         Some(Self { nano, notation: written.notation, kept })
     }
 
-    pub(crate) fn is_zero(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         self.nano == 0
     }
 
-    pub(crate) fn is_positive(&self) -> bool {
+    pub fn is_positive(&self) -> bool {
         self.nano > 0
     }
 
-    pub(crate) fn is_negative(&self) -> bool {
+    pub fn is_negative(&self) -> bool {
         self.nano < 0
     }
 
     /// Whether it is a whole number of units, after rounding up to thousandths.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.milli() % 1000 == 0
     }
 
     /// In whole units, rounded away from zero.
-    pub(crate) fn whole(&self) -> i128 {
+    pub fn whole(&self) -> i128 {
         rounded_up(self.nano, NANO)
     }
 
+    /// As fine as it is kept.
+    pub fn billionths(&self) -> i128 {
+        self.nano
+    }
+
     /// In thousandths, rounded away from zero.
-    pub(crate) fn milli(&self) -> i128 {
+    pub fn milli(&self) -> i128 {
         rounded_up(self.nano, MILLI)
     }
 
     /// Rounded up to thousandths, if it is finer.
-    pub(crate) fn rounded_to_milli(self) -> Option<Self> {
+    pub fn rounded_to_milli(self) -> Option<Self> {
         (self.nano % MILLI != 0).then(|| Self { nano: self.milli() * MILLI, kept: None, ..self })
     }
 
     /// The sum, written like the first that is not zero.
     #[must_use]
-    pub(crate) fn plus(&self, other: &Self) -> Self {
+    pub fn plus(&self, other: &Self) -> Self {
         let notation = if self.is_zero() { other.notation } else { self.notation };
         let nano = self.nano.saturating_add(other.nano).clamp(-MOST, MOST);
         Self { nano, notation, kept: None }
