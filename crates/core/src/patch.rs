@@ -21,6 +21,26 @@ pub fn difference(old: &Value, new: &Value) -> Option<Value> {
     }
 }
 
+/// The patch as an API server applies it.
+#[cfg(test)]
+pub(crate) fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(changes) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let fields = target.as_object_mut().expect("made an object above");
+    for (key, change) in changes {
+        if change.is_null() {
+            fields.remove(key);
+        } else {
+            merge(fields.entry(key.clone()).or_insert(Value::Null), change);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -35,25 +55,6 @@ mod tests {
         let expected = json!({"b": {"c": 4, "d": null}, "e": [1, 2], "f": {}});
         assert_eq!(difference(&old, &new), Some(expected));
         assert_eq!(difference(&old, &old), None);
-    }
-
-    /// The patch as an API server applies it.
-    fn merge(target: &mut Value, patch: &Value) {
-        let Value::Object(changes) = patch else {
-            *target = patch.clone();
-            return;
-        };
-        if !target.is_object() {
-            *target = json!({});
-        }
-        let fields = target.as_object_mut().expect("made an object above");
-        for (key, change) in changes {
-            if change.is_null() {
-                fields.remove(key);
-            } else {
-                merge(fields.entry(key.clone()).or_insert(Value::Null), change);
-            }
-        }
     }
 
     fn any_object() -> impl Strategy<Value = Value> {
