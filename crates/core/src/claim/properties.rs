@@ -1,6 +1,6 @@
 //! Claims in any surroundings.
 
-use asb_types::{annotations, labels};
+use asb_types::annotations;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -93,8 +93,9 @@ fn place(world: World, (name, whose, is_going): (&'static str, Whose, bool)) -> 
     let world = match whose {
         Whose::Pools => world.member(name),
         Whose::Claims => world.bound(name),
-        Whose::Anothers => world.owned_by(name, Kind::SandboxClaim, "other", "other-uid"),
-        Whose::Nobodys => world.sandbox(name, json!({"metadata": {"labels": {labels::WARM_POOL: "x"}}})),
+        // Labels alone make nobody a member.
+        Whose::Anothers => world.member(name).owned_by(name, Kind::SandboxClaim, "other", "other-uid"),
+        Whose::Nobodys => world.member(name).sandbox(name, json!({"metadata": {"ownerReferences": null}})),
     };
     if is_going { world.deleting(name) } else { world }
 }
