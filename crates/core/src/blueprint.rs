@@ -90,8 +90,17 @@ impl<'a> Blueprint<'a> {
     /// Whether a Sandbox that bears the labels of a pool's member is what the template says now. The hash it bears may
     /// be another implementation's; only a difference in substance makes it stale.
     pub fn is_fresh(&self, sandbox: &SandboxView) -> bool {
+        self.has_hash(sandbox) || (self.is_template_of(sandbox) && self.same(sandbox))
+    }
+
+    /// Whether the Sandbox says that it was made of this template, whatever the template said then.
+    pub(crate) fn is_template_of(&self, sandbox: &SandboxView) -> bool {
         sandbox.metadata.label(labels::TEMPLATE_REF_HASH) == Some(&self.ref_hash)
-            && (sandbox.metadata.label(labels::TEMPLATE_HASH) == Some(&self.hash) || self.same(sandbox))
+    }
+
+    /// Whether the Sandbox says that it was made of this template as it is.
+    pub(crate) fn has_hash(&self, sandbox: &SandboxView) -> bool {
+        self.is_template_of(sandbox) && sandbox.metadata.label(labels::TEMPLATE_HASH) == Some(&self.hash)
     }
 
     /// Whether a Sandbox has the Pod spec, volumes and Service that the template asks for, as Kubernetes compares

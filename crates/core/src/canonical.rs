@@ -71,7 +71,7 @@ fn field(name: &str, value: &Value) -> Option<Value> {
         Value::Null => None,
         Value::Object(entries) if known(MAPS) || known(AMOUNTS) => {
             let entries = entries.iter().filter(|(_, entry)| !entry.is_null());
-            let keep = |entry: &Value| if known(AMOUNTS) { amount(entry) } else { entry.clone() };
+            let keep = |entry: &Value| if known(AMOUNTS) { amount(entry) } else { form(entry) };
             let entries: Map<_, _> = entries.map(|(key, entry)| (key.clone(), keep(entry))).collect();
             (!entries.is_empty()).then_some(Value::Object(entries))
         }
@@ -100,7 +100,7 @@ fn is_no_amount(value: &Value) -> bool {
 
 /// The value in billionths, which is as fine as amounts are; what is no amount stays as it is.
 fn amount(value: &Value) -> Value {
-    Quantity::read(value).map_or_else(|| value.clone(), |quantity| quantity.billionths().to_string().into())
+    Quantity::read(value).map_or_else(|| form(value), |quantity| quantity.billionths().to_string().into())
 }
 
 #[cfg(test)]

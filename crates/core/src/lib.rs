@@ -12,6 +12,7 @@ pub mod conditions;
 pub mod document;
 pub mod object;
 pub mod patch;
+pub mod pool;
 pub mod report;
 pub mod template;
 pub mod views;

@@ -21,7 +21,7 @@ use crate::write::Kind;
 pub use claim::{ClaimView, Launch, LostSandboxPolicy, Request};
 pub use network_policy::NetworkPolicyView;
 pub use pod::{PodView, Scheduled};
-pub use pool::PoolView;
+pub use pool::{Bound, PoolStatus, PoolView};
 pub use sandbox::{PodBlueprint, SandboxView};
 pub use service::ServiceView;
 pub use template::{TemplateStatus, TemplateView};

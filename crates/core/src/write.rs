@@ -107,8 +107,8 @@ pub enum Write {
     Create { target: Target, object: Value },
     /// A merge patch.
     Patch { target: Target, part: Part, lock: Lock, body: Value },
-    /// Deletes that very object and no other of its name.
-    Delete { target: Target, uid: Uid, how: Deleting },
+    /// Deletes that very object and no other of its name; with a version, only if nobody has changed it.
+    Delete { target: Target, uid: Uid, version: Option<Version>, how: Deleting },
 }
 
 /// Which part of an object a patch is for.
@@ -158,19 +158,22 @@ impl Write {
         Self::Patch { target: Target::of(kind, metadata), part: Part::Status, lock, body }
     }
 
-    /// The same patch, only if nobody has changed the object.
+    /// The same patch or deletion, only if nobody has changed the object.
     #[must_use]
     pub fn locked(self, version: Version) -> Self {
         match self {
             Self::Patch { target, part, lock: Lock::Uid(uid) | Lock::Version(uid, _), body } => {
                 Self::Patch { target, part, lock: Lock::Version(uid, version), body }
             }
-            other => other,
+            Self::Delete { target, uid, how, .. } => {
+                Self::Delete { target, uid, version: Some(version), how }
+            }
+            Self::Create { .. } => self,
         }
     }
 
     pub fn delete(kind: Kind, metadata: &Metadata, how: Deleting) -> Self {
-        Self::Delete { target: Target::of(kind, metadata), uid: metadata.uid.clone(), how }
+        Self::Delete { target: Target::of(kind, metadata), uid: metadata.uid.clone(), version: None, how }
     }
 }
 

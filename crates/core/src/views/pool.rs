@@ -1,6 +1,8 @@
 //! What is kept of a SandboxWarmPool.
 
-use asb_types::v1beta1::{SandboxWarmPoolStatus, UpdateStrategyType};
+use asb_types::v1beta1::UpdateStrategyType;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Unreadable, View, optional, status};
@@ -11,9 +13,57 @@ use crate::write::Kind;
 pub struct PoolView {
     pub metadata: Metadata,
     pub replicas: usize,
+    /// `spec.minSize` and `spec.maxSize`; with either, the size follows demand and `replicas` does not count.
+    pub min_size: Option<usize>,
+    pub max_size: Option<usize>,
     pub template: String,
     pub update_strategy: UpdateStrategyType,
-    pub status: SandboxWarmPoolStatus,
+    pub max_unavailable: Option<Bound>,
+    pub max_surge: Option<Bound>,
+    pub status: PoolStatus,
+}
+
+/// How many members, or what part of the pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound {
+    Count(usize),
+    Percent(usize),
+    /// Neither. The schema lets texts through that are not percentages.
+    Nonsense(String),
+}
+
+impl Bound {
+    fn read(value: &Value) -> Option<Self> {
+        let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
+        let percent =
+            value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|text| text.parse().ok());
+        match (value, count, percent) {
+            (Value::Null, ..) => None,
+            (_, Some(count), _) => Some(Self::Count(count)),
+            (_, _, Some(percent)) => Some(Self::Percent(percent)),
+            _ => Some(Self::Nonsense(value.to_string())),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PoolStatus {
+    /// The counts are left out when they are 0, as Go clients leave them out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub replicas: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ready_replicas: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub desired_replicas: usize,
+    pub selector: String,
+    pub observed_generation: i64,
+    pub conditions: Vec<Condition>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl View for PoolView {
@@ -21,12 +71,20 @@ impl View for PoolView {
 
     fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
         let spec = &object["spec"];
-        let replicas: Option<u32> = optional(&metadata, &spec["replicas"], "spec.replicas")?;
-        let strategy = optional(&metadata, &spec["updateStrategy"]["type"], "spec.updateStrategy.type")?;
+        let count = |value: &Value, field| {
+            let count: Option<u32> = optional(&metadata, value, field)?;
+            Ok(count.map(|count| count as usize))
+        };
+        let strategy = &spec["updateStrategy"];
         Ok(Self {
-            replicas: replicas.unwrap_or(1) as usize,
+            replicas: count(&spec["replicas"], "spec.replicas")?.unwrap_or(1),
+            min_size: count(&spec["minSize"], "spec.minSize")?,
+            max_size: count(&spec["maxSize"], "spec.maxSize")?,
             template: spec["sandboxTemplateRef"]["name"].as_str().unwrap_or_default().to_owned(),
-            update_strategy: strategy.unwrap_or_default(),
+            update_strategy: optional(&metadata, &strategy["type"], "spec.updateStrategy.type")?
+                .unwrap_or_default(),
+            max_unavailable: Bound::read(&strategy["maxUnavailable"]),
+            max_surge: Bound::read(&strategy["maxSurge"]),
             status: status(object),
             metadata,
         })
