@@ -3,8 +3,10 @@
 //! Everything here is pure, total and deterministic: no clock, no randomness, no API server. Time, ids and chance are
 //! arguments. Watching objects and carrying out what is decided here is left to `operator`.
 
+pub mod allocation;
 pub mod blueprint;
 mod canonical;
+pub mod claim;
 pub mod collision;
 pub mod conditions;
 pub mod document;

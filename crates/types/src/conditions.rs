@@ -64,6 +64,11 @@ pub mod claim_ready {
     pub const SANDBOX_MISSING: &str = "SandboxMissing";
     pub const SANDBOX_NOT_READY: &str = "SandboxNotReady";
     pub const SANDBOX_EXPIRED: &str = "SandboxExpired";
+    /// A Sandbox of the pool is under way, and the claim waits for it.
+    pub const ADOPTION_PENDING: &str = "AdoptionPending";
+    /// The claim had a Sandbox and somebody else deleted it.
+    pub const SANDBOX_LOST: &str = "SandboxLost";
+    pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
 }
 
 /// Reasons of [`READY`] on a template.

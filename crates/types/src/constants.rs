@@ -99,6 +99,9 @@ fn conditions_and_reasons_are_what_sdks_match_on() {
         claim_ready::SANDBOX_MISSING,
         claim_ready::SANDBOX_NOT_READY,
         claim_ready::SANDBOX_EXPIRED,
+        claim_ready::ADOPTION_PENDING,
+        claim_ready::SANDBOX_LOST,
+        claim_ready::INVALID_CONFIGURATION,
     ];
     insta::assert_snapshot!([&types[..], &of_sandboxes[..], &of_claims[..]].concat().join("\n"));
 }

@@ -8,6 +8,7 @@ use asb_types::names;
 use asb_types::v1alpha1::WARM_POOL_NONE;
 use asb_types::v1beta1::SandboxClaimStatus;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Unreadable, View, deadline, optional, status};
@@ -21,12 +22,49 @@ pub struct ClaimView {
     pub request: Request,
     pub shutdown_time: Option<Timestamp>,
     pub ttl_after_finished: Option<SignedDuration>,
+    /// `spec.lifecycle.ttlSecondsAfterExpired`: how long a claim that is kept by Retain outlives its expiry.
+    pub ttl_after_expired: Option<SignedDuration>,
     pub shutdown_policy: ClaimShutdownPolicy,
+    pub lost_sandbox_policy: LostSandboxPolicy,
     pub additional_pod_metadata: PodMetadata,
     pub env: Vec<ClaimEnvVar>,
     /// `spec.volumeClaimTemplates`, null where there are none.
     pub volumes: Document,
     pub status: SandboxClaimStatus,
+    /// `status.phase`, empty until it is written.
+    pub phase: String,
+    /// `status.launch`.
+    pub launch: Launch,
+}
+
+/// What to do when somebody else has deleted the claim's Sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum LostSandboxPolicy {
+    /// Say so. What was in it is gone, and a new one in its place would hide that.
+    #[default]
+    Report,
+    /// Get another one.
+    Replace,
+}
+
+/// `status.launch`: how the claim got its Sandbox, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Launch {
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
+    pub type_: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub pool: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub observed_at: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub bound_at: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ready_at: String,
 }
 
 /// Where a claim wants its Sandbox from.
@@ -82,22 +120,32 @@ impl View for ClaimView {
     fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
         let spec = &object["spec"];
         let lifecycle = &spec["lifecycle"];
-        let ttl: Option<i32> = optional(
-            &metadata,
-            &lifecycle["ttlSecondsAfterFinished"],
-            "spec.lifecycle.ttlSecondsAfterFinished",
-        )?;
+        let seconds = |value: &Value, field| {
+            let seconds: Option<i32> = optional(&metadata, value, field)?;
+            Ok(seconds.map(|seconds| SignedDuration::from_secs(seconds.into())))
+        };
         let policy = optional(&metadata, &lifecycle["shutdownPolicy"], "spec.lifecycle.shutdownPolicy")?;
         let pod_metadata = optional(&metadata, &spec["additionalPodMetadata"], "spec.additionalPodMetadata")?;
         Ok(Self {
             request: Request::read(&metadata, spec["warmPoolRef"]["name"].as_str().unwrap_or_default()),
             shutdown_time: deadline(&metadata, &lifecycle["shutdownTime"], "spec.lifecycle.shutdownTime")?,
-            ttl_after_finished: ttl.map(|seconds| SignedDuration::from_secs(seconds.into())),
+            ttl_after_finished: seconds(
+                &lifecycle["ttlSecondsAfterFinished"],
+                "spec.lifecycle.ttlSecondsAfterFinished",
+            )?,
+            ttl_after_expired: seconds(
+                &lifecycle["ttlSecondsAfterExpired"],
+                "spec.lifecycle.ttlSecondsAfterExpired",
+            )?,
+            lost_sandbox_policy: optional(&metadata, &spec["lostSandboxPolicy"], "spec.lostSandboxPolicy")?
+                .unwrap_or_default(),
             shutdown_policy: policy.unwrap_or_default(),
             additional_pod_metadata: pod_metadata.unwrap_or_default(),
             env: optional(&metadata, &spec["env"], "spec.env")?.unwrap_or_default(),
             volumes: (&spec["volumeClaimTemplates"]).into(),
             status: status(object),
+            phase: object["status"]["phase"].as_str().unwrap_or_default().to_owned(),
+            launch: serde_json::from_value(object["status"]["launch"].clone()).unwrap_or_default(),
             metadata,
         })
     }

@@ -1,0 +1,127 @@
+//! Which Sandbox is the claim's: the one that it controls by UID, whatever names say. Names only tell where to look, and
+//! that there was one once.
+
+use asb_types::hash::fnv1a_hex;
+use asb_types::{annotations, labels};
+
+use super::{Observed, Sighting, Source, expiry};
+use crate::object::Key;
+use crate::views::{ClaimView, LostSandboxPolicy, Request, SandboxView};
+use crate::write::{Deleting, Kind, Write};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Binding<'a> {
+    Bound(&'a SandboxView),
+    /// It was the claim's, is on its way out, and nobody is to be sent there.
+    Departing(&'a SandboxView),
+    /// A cache may lag behind: these must be read before anything is concluded.
+    Unsure(Vec<Key>),
+    /// The claim had a Sandbox of this name, and has none.
+    Lost(String),
+    /// Another operator had promised the claim this member of a pool and did not get to hand it over.
+    Recorded(&'a SandboxView),
+    /// A Sandbox of somebody else bears the claim's name.
+    Taken(&'a SandboxView),
+    Unbound,
+}
+
+pub(super) fn find<'a>(observed: &Observed<'a>) -> Binding<'a> {
+    if let Some(sandbox) = chosen(observed) {
+        return if is_departing(observed.claim, sandbox) {
+            Binding::Departing(sandbox)
+        } else {
+            Binding::Bound(sandbox)
+        };
+    }
+    by_status(observed).or_else(|| by_record(observed)).unwrap_or_else(|| by_own_name(observed))
+}
+
+/// Of the Sandboxes that the claim controls, the one it is known by; the eldest where it is known by none.
+pub(super) fn chosen<'a>(observed: &Observed<'a>) -> Option<&'a SandboxView> {
+    let claim = observed.claim;
+    let names = [Some(assigned_name(claim)), recorded_name(claim), Some(claim.metadata.name())];
+    let rank = |sandbox: &SandboxView| {
+        names.iter().position(|name| *name == Some(sandbox.metadata.name())).unwrap_or(names.len())
+    };
+    let of_server =
+        [observed.assigned, observed.recorded].into_iter().filter_map(|sighting| sighting.sandbox);
+    let ours = observed.bound.iter().copied().chain(of_server.chain(observed.namesake));
+    ours.filter(|sandbox| sandbox.metadata.is_owned_by(&claim.metadata.uid))
+        .min_by_key(|sandbox| (rank(sandbox), sandbox.metadata.created, sandbox.metadata.key.clone()))
+}
+
+/// Sandboxes that the claim controls besides this one: a claim has one.
+pub(super) fn surplus(observed: &Observed<'_>, kept: &SandboxView) -> Vec<Write> {
+    let others = observed.bound.iter().filter(|other| {
+        other.metadata.uid != kept.metadata.uid
+            && other.metadata.is_owned_by(&observed.claim.metadata.uid)
+            && !other.metadata.is_deleting()
+    });
+    others.map(|other| Write::delete(Kind::Sandbox, &other.metadata, Deleting::Background)).collect()
+}
+
+/// Whether a pool's member may become the claim's.
+pub(super) fn is_fit(claim: &ClaimView, sandbox: &SandboxView) -> bool {
+    let metadata = &sandbox.metadata;
+    let owner = metadata.owner.as_ref().filter(|owner| owner.is(Kind::SandboxWarmPool));
+    let is_wanted = match &claim.request {
+        Request::Pool(pool) => owner.is_some_and(|owner| *owner.name == **pool),
+        Request::Template { template, .. } => {
+            owner.is_some() && metadata.label(labels::TEMPLATE_REF_HASH) == Some(&fnv1a_hex(template))
+        }
+        Request::Fresh { .. } => false,
+    };
+    is_wanted
+        && metadata.key.namespace == claim.metadata.key.namespace
+        && !metadata.is_deleting()
+        && metadata.label(labels::WARM_POOL).is_some()
+        && metadata.label(labels::TEMPLATE_REF_HASH).is_some()
+}
+
+/// The name in the status.
+pub(super) fn assigned_name(claim: &ClaimView) -> &str {
+    &claim.status.sandbox.name
+}
+
+/// The name in the annotation, or in the label that came before it.
+pub(super) fn recorded_name(claim: &ClaimView) -> Option<&str> {
+    let label = claim.metadata.label(labels::LEGACY_SANDBOX_NAME).filter(|name| !name.is_empty());
+    claim.metadata.annotation(annotations::SANDBOX_NAME).or(label)
+}
+
+/// A Sandbox that goes before users were told of it, or because the claim had expired, is not lost: another follows.
+fn is_departing(claim: &ClaimView, sandbox: &SandboxView) -> bool {
+    sandbox.metadata.is_deleting() && (expiry::told(claim).is_some() || assigned_name(claim).is_empty())
+}
+
+fn by_status<'a>(observed: &Observed<'a>) -> Option<Binding<'a>> {
+    let claim = observed.claim;
+    let name = Some(assigned_name(claim)).filter(|name| !name.is_empty())?;
+    let had_expired = expiry::told(claim).is_some();
+    match (observed.assigned.source, claim.lost_sandbox_policy) {
+        (Source::Cache, _) => Some(Binding::Unsure(vec![claim.metadata.key.sibling(name)])),
+        (Source::Server, LostSandboxPolicy::Report) if !had_expired => Some(Binding::Lost(name.to_owned())),
+        (Source::Server, _) => None,
+    }
+}
+
+fn by_record<'a>(observed: &Observed<'a>) -> Option<Binding<'a>> {
+    let claim = observed.claim;
+    let name = recorded_name(claim).filter(|name| *name != assigned_name(claim))?;
+    match observed.recorded {
+        Sighting { sandbox: Some(sandbox), .. } if is_fit(claim, sandbox) && !claim.needs_fresh_sandbox() => {
+            Some(Binding::Recorded(sandbox))
+        }
+        Sighting { source: Source::Cache, .. } => {
+            Some(Binding::Unsure(vec![claim.metadata.key.sibling(name)]))
+        }
+        Sighting { source: Source::Server, .. } => None,
+    }
+}
+
+fn by_own_name<'a>(observed: &Observed<'a>) -> Binding<'a> {
+    match observed.namesake {
+        Some(sandbox) if !sandbox.metadata.is_deleting() => Binding::Taken(sandbox),
+        _ => Binding::Unbound,
+    }
+}

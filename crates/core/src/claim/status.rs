@@ -1,0 +1,165 @@
+//! What a claim's users are told: its Sandbox's own conditions, or why there is none; the Sandbox's name, its addresses and
+//! Ready in one write, since clients take what they find beside Ready.
+
+use asb_types::conditions::{FINISHED, READY, claim_ready, finished, sandbox_ready};
+use asb_types::v1beta1::ClaimedSandbox;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde_json::{Value, json};
+
+use super::expiry::{self, Expiry};
+use super::problem::Problem;
+use super::{Observed, annotations, legacy_policy, story};
+use crate::conditions::{self, Verdict};
+use crate::patch;
+use crate::views::{ClaimView, Launch, SandboxView};
+use crate::write::{Kind, Write};
+
+/// How a claim stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Standing {
+    pub sandbox: Option<Box<SandboxView>>,
+    pub problem: Option<Problem>,
+    pub is_expired: bool,
+}
+
+impl Standing {
+    /// Something is in the way, and there is no Sandbox.
+    pub fn problem(problem: Problem) -> Self {
+        Self { problem: Some(problem), ..Self::default() }
+    }
+}
+
+/// What is to be written about a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub status: Option<Write>,
+    /// What may wait until nobody waits for anything else.
+    pub later: Vec<Write>,
+    /// Whether the claim becomes Ready by this.
+    pub becomes_ready: bool,
+    pub look_again: Option<Timestamp>,
+}
+
+pub fn status(observed: &Observed<'_>, standing: &Standing, now: Timestamp) -> Told {
+    let claim = observed.claim;
+    let conditions = conditions(claim, standing, now);
+    let (was_ready, is_ready) =
+        (conditions::is_true(&claim.status.conditions, READY), conditions::is_true(&conditions, READY));
+    let launch = match &standing.sandbox {
+        Some(sandbox) => story::tell(observed, sandbox, is_ready && !was_ready, now),
+        None => claim.launch.clone(),
+    };
+    let stamps = annotations::stamp(observed, standing.sandbox.as_deref(), &launch, is_ready, now);
+    let expiry = match expiry::of(claim, &conditions, now) {
+        Expiry::At(at) => Some(at),
+        Expiry::Expired { .. } if !standing.is_expired => Some(now),
+        Expiry::Expired { .. } | Expiry::Never => None,
+    };
+    Told {
+        status: write(claim, standing, &conditions, &launch),
+        later: stamps.write.into_iter().chain(legacy_policy(observed)).collect(),
+        becomes_ready: is_ready && !was_ready,
+        look_again: stamps.look_again.into_iter().chain(expiry).min(),
+    }
+}
+
+fn write(claim: &ClaimView, standing: &Standing, conditions: &[Condition], launch: &Launch) -> Option<Write> {
+    let before = shown(&claim.status.conditions, &claim.status.sandbox, &claim.phase, &claim.launch);
+    let after = shown(conditions, &claimed(claim, standing), phase(standing, conditions), launch);
+    let change = patch::difference(&before, &after)?;
+    Some(Write::patch_status(Kind::SandboxClaim, &claim.metadata, json!({"status": change})))
+}
+
+fn shown(conditions: &[Condition], sandbox: &ClaimedSandbox, phase: &str, launch: &Launch) -> Value {
+    json!({"conditions": conditions, "sandbox": sandbox, "phase": phase, "launch": launch})
+}
+
+fn conditions(claim: &ClaimView, standing: &Standing, now: Timestamp) -> Vec<Condition> {
+    let generation = claim.metadata.generation;
+    let mut list = claim.status.conditions.clone();
+    match copied_ready(standing) {
+        Some(ready) => copy(&mut list, ready, generation),
+        // Whoever was told of a Sandbox need not hear that it cannot be seen for a moment.
+        None if standing.problem == Some(Problem::CreatePending) && !claim.status.sandbox.name.is_empty() => {
+        }
+        None => conditions::set(&mut list, READY, own_ready(claim, standing), generation, now),
+    }
+    match &standing.sandbox {
+        Some(sandbox) => match conditions::find(&sandbox.status.conditions, FINISHED) {
+            Some(finished) => copy(&mut list, finished, generation),
+            None => conditions::remove(&mut list, FINISHED),
+        },
+        None if !standing.is_expired => conditions::remove(&mut list, FINISHED),
+        None => {}
+    }
+    list.sort_by(|one, other| one.type_.cmp(&other.type_));
+    list
+}
+
+/// The Sandbox's own Ready, where nothing else is to be said.
+fn copied_ready(standing: &Standing) -> Option<&Condition> {
+    let sandbox = standing.sandbox.as_ref().filter(|_| standing.problem.is_none() && !standing.is_expired)?;
+    conditions::find(&sandbox.status.conditions, READY).filter(|ready| ready.reason != sandbox_ready::EXPIRED)
+}
+
+fn own_ready(claim: &ClaimView, standing: &Standing) -> Verdict {
+    let said = |reason, message: &str| Verdict::new(false, reason, message);
+    match (&standing.problem, &standing.sandbox) {
+        (Some(problem), _) => Verdict::new(false, problem.reason(), problem.message()),
+        (None, _) if standing.is_expired => said(claim_ready::EXPIRED, expired_message(claim)),
+        (None, None) => said(claim_ready::SANDBOX_MISSING, "Sandbox does not exist"),
+        (None, Some(sandbox)) if conditions::find(&sandbox.status.conditions, READY).is_some() => said(
+            claim_ready::SANDBOX_EXPIRED,
+            "Underlying Sandbox resource has expired independently of the Claim.",
+        ),
+        (None, Some(_)) => said(claim_ready::SANDBOX_NOT_READY, "Sandbox is not ready"),
+    }
+}
+
+/// What was said about an expiry stays said once there is no Sandbox to speak of: that one was left alone, say.
+fn expired_message(claim: &ClaimView) -> &str {
+    let told = expiry::told(claim).filter(|_| claim.status.sandbox.name.is_empty());
+    told.map_or("Claim expired. Sandbox cleanup initiated.", |ready| ready.message.as_str())
+}
+
+/// Takes a condition over as it is, with the time of its transition; only what it was decided on is the claim's.
+fn copy(list: &mut Vec<Condition>, condition: &Condition, generation: i64) {
+    conditions::remove(list, &condition.type_);
+    list.push(Condition { observed_generation: Some(generation), ..condition.clone() });
+}
+
+/// The Sandbox as users are to find it. While something is wrong, one they were told of stays told: it may still be there,
+/// and that a claim has had one is remembered nowhere else.
+fn claimed(claim: &ClaimView, standing: &Standing) -> ClaimedSandbox {
+    let told = &claim.status.sandbox;
+    match (&standing.sandbox, &standing.problem) {
+        (Some(sandbox), _) => ClaimedSandbox {
+            name: sandbox.metadata.name().to_owned(),
+            pod_ips: sandbox.status.pod_ips.clone(),
+        },
+        (None, None | Some(Problem::NotOwned(_) | Problem::Departing(_))) => ClaimedSandbox::default(),
+        (None, Some(Problem::Lost(name))) => ClaimedSandbox { name: name.clone(), pod_ips: Vec::new() },
+        (None, Some(_)) => told.clone(),
+    }
+}
+
+fn phase(standing: &Standing, conditions: &[Condition]) -> &'static str {
+    let ready = conditions::find(conditions, READY);
+    let reason = ready.map_or("", |ready| ready.reason.as_str());
+    let finished = conditions::find(conditions, FINISHED).map_or("", |finished| finished.reason.as_str());
+    if standing.is_expired || reason == claim_ready::SANDBOX_EXPIRED {
+        "Expired"
+    } else if standing.problem.as_ref().is_some_and(Problem::is_permanent) || finished == finished::POD_FAILED
+    {
+        "Failed"
+    } else if finished == finished::POD_SUCCEEDED {
+        "Succeeded"
+    } else if conditions::is_true(conditions, READY) {
+        "Running"
+    } else if reason == sandbox_ready::SUSPENDED {
+        "Suspended"
+    } else {
+        "Pending"
+    }
+}
