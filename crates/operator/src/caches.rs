@@ -1,7 +1,7 @@
 //! The [`World`], shared: taken over by the watches and by the answers to our writes, read by the controllers, which are
 //! woken in their queues.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use asb_core::object::{Key, MissingMetadata, Uid};
 use asb_core::views::{
@@ -11,6 +11,7 @@ use asb_core::write::{Kind, Target};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::clock::Clock;
 use crate::queue::{Queue, Urgency};
 use crate::world::{Wake, World};
 
@@ -33,20 +34,18 @@ impl Queues {
     }
 }
 
-#[derive(Debug)]
 pub(crate) struct Caches {
     world: Mutex<World>,
     pub(crate) queues: Queues,
     synced: watch::Sender<bool>,
-}
-
-impl Default for Caches {
-    fn default() -> Self {
-        Self { world: Mutex::default(), queues: Queues::default(), synced: watch::Sender::new(false) }
-    }
+    clock: Arc<dyn Clock>,
 }
 
 impl Caches {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { world: Mutex::default(), queues: Queues::default(), synced: watch::Sender::new(false), clock }
+    }
+
     /// Looks at what is known. Quick: everybody else waits meanwhile.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&World) -> R) -> R {
         look(&self.world())
@@ -56,6 +55,7 @@ impl Caches {
     pub(crate) fn change(&self, urgency: Urgency, change: impl FnOnce(&mut World) -> Vec<Wake>) {
         let (wakes, is_synced) = {
             let mut world = self.world();
+            world.now = self.clock.now();
             (change(&mut world), world.is_synced())
         };
         for wake in wakes {

@@ -5,8 +5,10 @@
 
 mod cache;
 mod caches;
+mod claims;
 mod clock;
 mod context;
+mod errands;
 mod events;
 mod leadership;
 mod pools;
@@ -28,6 +30,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use caches::Caches;
+use claims::Claims;
 use context::Context;
 use events::Recorder;
 use leadership::Leadership;
@@ -69,7 +72,7 @@ impl Operator {
         dice: Dice,
     ) -> Self {
         let (caches, traffic, dice) =
-            (Arc::new(Caches::default()), Traffic::new(settings.requests), Arc::new(dice));
+            (Arc::new(Caches::new(Arc::clone(&clock))), Traffic::new(settings.requests), Arc::new(dice));
         let mut background = watches::start(&client, &caches, settings.children);
         let (recorder, sending) = Recorder::new(
             client.clone(),
@@ -133,6 +136,7 @@ impl Operator {
         let mut crew = Crew::new(&context.caches);
         crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
+            crew.hire(Claims::new(Arc::clone(context)), workers.claims);
             crew.hire(Pools::new(Arc::clone(context)), workers.pools);
             crew.hire(Templates(Arc::clone(context)), workers.templates);
         }

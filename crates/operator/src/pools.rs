@@ -7,16 +7,16 @@ mod errand;
 mod ledger;
 mod observe;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use asb_core::object::Key;
 use asb_core::pool::{Plan, Report, plan, report};
 use asb_core::write::{Kind, Target, Write};
-use tokio::task::JoinSet;
 
 use crate::caches::Caches;
 use crate::context::Context;
-use crate::queue::{Next, Queue};
+use crate::errands::Errands;
+use crate::queue::{Next, Queue, Urgency};
 use crate::traffic::Class;
 use crate::workers::Controller;
 use observe::{Snapshot, observe};
@@ -25,7 +25,7 @@ pub(crate) use ledger::Ledgers;
 
 pub(crate) struct Pools {
     context: Arc<Context>,
-    errands: Mutex<JoinSet<()>>,
+    errands: Errands,
 }
 
 impl Controller for Pools {
@@ -41,7 +41,12 @@ impl Controller for Pools {
             context.pools.forget(key);
             return Next::Settled;
         };
-        let book = context.pools.open(&snapshot.pool.metadata);
+        let mut starts = Vec::new();
+        context.caches.change(Urgency::Live, |world| {
+            starts = world.take_starts(key);
+            Vec::new()
+        });
+        let book = context.pools.open(&snapshot.pool.metadata, starts);
         if let Some(wait) = book.setback(context.now()) {
             return Next::After(wait);
         }
@@ -64,7 +69,7 @@ impl Controller for Pools {
 
 impl Pools {
     pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, errands: Mutex::default() }
+        Self { context, errands: Errands::default() }
     }
 
     /// Sends creates and deletes on their way, and does what is quick at once.
@@ -85,9 +90,7 @@ impl Pools {
     }
 
     fn send(&self, write: Write, pool: &Key) {
-        let mut errands = self.errands.lock().unwrap_or_else(PoisonError::into_inner);
-        while errands.try_join_next().is_some() {}
-        errands.spawn(errand::run(Arc::clone(&self.context), pool.clone(), write));
+        self.errands.send(errand::run(Arc::clone(&self.context), pool.clone(), write));
     }
 
     /// Finds out about a create that was never answered and is no longer wanted.

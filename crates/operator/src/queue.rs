@@ -83,6 +83,16 @@ impl Queue {
         self.wake.notify_one();
     }
 
+    /// Names a key again after a while, unless it comes up before.
+    pub(crate) fn remind(&self, key: &Key, delay: Duration) {
+        let mut state = self.state();
+        if !state.due.contains_key(key) {
+            state.delay(key, Instant::now() + delay);
+        }
+        drop(state);
+        self.wake.notify_one();
+    }
+
     /// Takes back the keys of workers that were stopped while they looked at them.
     pub(crate) fn reclaim(&self) {
         let mut state = self.state();

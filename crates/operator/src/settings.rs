@@ -1,6 +1,6 @@
 //! What is set for the whole operator.
 
-use asb_core::pool;
+use asb_core::{claim, pool};
 use jiff::SignedDuration;
 
 use crate::watches::ChildScope;
@@ -12,6 +12,10 @@ pub struct Settings {
     /// Whether claims, templates and pools are looked after, or Sandboxes alone.
     pub extensions: bool,
     pub workers: Workers,
+    /// What holds for all claims.
+    pub claims: claim::Settings,
+    /// Whether what happens to claims is told in events.
+    pub claim_events: bool,
     /// What holds for all pools.
     pub pools: pool::Settings,
     /// How long changes to a Pod's metadata are gathered before they are written.
@@ -44,6 +48,8 @@ impl Default for Settings {
             cluster_domain: "cluster.local".to_owned(),
             extensions: true,
             workers: Workers::default(),
+            claims: claim::Settings::default(),
+            claim_events: true,
             pools: pool::Settings::default(),
             write_behind: SignedDuration::ZERO,
             children: ChildScope::default(),

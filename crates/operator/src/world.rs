@@ -1,6 +1,7 @@
 //! Everything the operator knows, in memory, and whom a change of it concerns. Synchronous: a change is taken over and
 //! its consequences are named under one lock, and nobody sees half of it.
 
+mod allocation;
 mod claims;
 mod index;
 mod pods;
@@ -8,8 +9,10 @@ mod pools;
 mod sandboxes;
 mod templates;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use asb_core::allocation::Book;
 use asb_core::document::Documents;
 use asb_core::object::{Key, MissingMetadata, Owner, Uid};
 use asb_core::views::{
@@ -17,6 +20,7 @@ use asb_core::views::{
     VolumeView, read,
 };
 use asb_types::hash::fnv1a_hex;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::cache::{Cache, Change, Entry};
@@ -51,6 +55,12 @@ pub(crate) struct World {
     pub(crate) pools_of_hash: Index,
     /// Sandboxes, by the hash of the pool whose label they bear.
     pub(crate) members_of_hash: Index,
+    /// Who gets which warm Sandbox.
+    pub(crate) book: Book,
+    /// How long members took that became Ready, by pool, until the pool has looked.
+    starts: BTreeMap<Key, Vec<SignedDuration>>,
+    /// The time of the change that is being made.
+    pub(crate) now: Timestamp,
     documents: Documents,
 }
 

@@ -24,8 +24,6 @@ pub(crate) struct Book {
     not_before: Option<Timestamp>,
     /// Claims that came since the last look.
     arrivals: Vec<Timestamp>,
-    /// How long members took that became ready since the last look.
-    starts: Vec<SignedDuration>,
 }
 
 /// What came of an errand.
@@ -45,7 +43,7 @@ pub(crate) struct Ledgers(Mutex<HashMap<Key, Book>>);
 
 impl Ledgers {
     /// What is known about a pool, with what happened since the last look counted in.
-    pub(super) fn open(&self, pool: &Metadata) -> Book {
+    pub(super) fn open(&self, pool: &Metadata, starts: Vec<SignedDuration>) -> Book {
         let mut books = self.books();
         let book = books.entry(pool.key.clone()).or_insert_with(|| Book::new(&pool.uid));
         if book.uid != pool.uid {
@@ -54,7 +52,7 @@ impl Ledgers {
         for arrival in std::mem::take(&mut book.arrivals) {
             book.memory.demand.claimed(arrival);
         }
-        for start in std::mem::take(&mut book.starts) {
+        for start in starts {
             book.memory.demand.became_ready(start);
         }
         book.clone()
@@ -93,11 +91,6 @@ impl Ledgers {
         self.change(pool, |book| book.arrivals.push(at));
     }
 
-    /// A member became ready, so long after it was created.
-    pub(crate) fn became_ready(&self, pool: &Key, after: SignedDuration) {
-        self.change(pool, |book| book.starts.push(after));
-    }
-
     fn change(&self, pool: &Key, change: impl FnOnce(&mut Book)) {
         if let Some(book) = self.books().get_mut(pool) {
             change(book);
@@ -119,7 +112,6 @@ impl Book {
             failures: 0,
             not_before: None,
             arrivals: Vec::new(),
-            starts: Vec::new(),
         }
     }
 

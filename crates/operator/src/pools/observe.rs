@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use asb_core::collision;
 use asb_core::object::{Key, Metadata};
 use asb_core::pool::{Member, Observed, Settings, Template};
 use asb_core::views::{PodView, PoolView, SandboxView, TemplateView};
@@ -17,8 +16,8 @@ pub(super) struct Snapshot {
     pub(super) pool: Arc<PoolView>,
     namesakes: Vec<Arc<PoolView>>,
     template: Option<Arc<TemplateView>>,
-    /// The template whose name has the same hash and was there first.
-    elder_template: Option<String>,
+    /// Why the template is not to be used.
+    collision: Option<String>,
     members: Vec<(Arc<SandboxView>, Option<Arc<PodView>>)>,
 }
 
@@ -31,7 +30,7 @@ pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     Some(Snapshot {
         namesakes: namesakes.filter_map(|other| world.pools.get(other).cloned()).collect(),
         members: members.map(|sandbox| (Arc::clone(sandbox), pod(world, sandbox))).collect(),
-        elder_template: template.as_ref().and_then(|template| elder(world, template)),
+        collision: template.as_ref().and_then(|template| world.template_collision(template)),
         template,
         pool,
     })
@@ -40,14 +39,6 @@ pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
 fn pod(world: &World, sandbox: &SandboxView) -> Option<Arc<PodView>> {
     let name = sandbox.metadata.annotation(POD_NAME).unwrap_or(sandbox.metadata.name());
     world.pods.get(&sandbox.metadata.key.sibling(name)).cloned()
-}
-
-fn elder(world: &World, template: &TemplateView) -> Option<String> {
-    let key = &template.metadata.key;
-    let hash = key.sibling(&fnv1a_hex(&key.name));
-    let others = world.templates_of_hash.get(&hash).filter(|other| *other != key);
-    let others = others.filter_map(|other| world.templates.get(other)).map(|other| &other.metadata);
-    collision::elder(&template.metadata, others).map(collision::message)
 }
 
 impl Snapshot {
@@ -67,7 +58,7 @@ impl Snapshot {
         settings: &'a Settings,
         chance: u64,
     ) -> Observed<'a> {
-        let template = match (&self.template, &self.elder_template) {
+        let template = match (&self.template, &self.collision) {
             (None, _) => Template::Missing,
             (Some(_), Some(problem)) => Template::Refused(problem.clone()),
             (Some(template), None) => Template::Found(template),

@@ -18,6 +18,7 @@ impl Held for PoolView {
         };
         wakes.extend(freed_by_hash(&mut world.pools_of_hash, change).into_iter().map(Wake::Pool));
         world.pools_of_template.update(key, template(&change.before), template(&change.after));
+        wakes.extend(world.book_pool(change));
         wakes.push(Wake::Pool(key.clone()));
         if is_news_to_claims(change) {
             wakes.extend(

@@ -23,6 +23,7 @@ impl Held for SandboxView {
         let pools = before.iter().chain(&after).flat_map(|hash| world.pools_of_hash.get(hash));
         wakes.extend(pools.cloned().map(Wake::Pool));
         world.members_of_hash.update(key, before, after);
+        wakes.extend(world.book_sandbox(change));
         wakes.push(Wake::Sandbox(key.clone()));
         for owner in change.owners() {
             if owner.is(Kind::SandboxClaim) && concerns_claim(change) {

@@ -1,8 +1,10 @@
 //! Whom a change of a template, or of its NetworkPolicy, concerns: itself, its pools, and the claims that wait for those.
 
+use asb_core::collision;
 use asb_core::object::Key;
 use asb_core::views::{NetworkPolicyView, TemplateView};
 use asb_core::write::Kind;
+use asb_types::hash::fnv1a_hex;
 use asb_types::names;
 
 use super::{Held, Wake, World, freed_by_hash, owner_key};
@@ -17,12 +19,28 @@ impl Held for TemplateView {
         let key = change.key();
         wakes.extend(freed_by_hash(&mut world.templates_of_hash, change).into_iter().map(Wake::Template));
         wakes.push(Wake::Template(key.clone()));
-        wakes.extend(world.pools_of_template.get(key).cloned().map(Wake::Pool));
+        let pools: Vec<Key> = world.pools_of_template.get(key).cloned().collect();
+        for pool in &pools {
+            wakes.extend(world.book_members(pool));
+        }
+        if change.after.is_none() {
+            world.book.template_is_gone(key);
+        }
+        wakes.extend(pools.into_iter().map(Wake::Pool));
         wakes.extend(world.claims_by_template(key).cloned().map(Wake::Claim));
     }
 }
 
 impl World {
+    /// Why a template is not to be used: another one has the same hash and was there first.
+    pub(crate) fn template_collision(&self, template: &TemplateView) -> Option<String> {
+        let key = &template.metadata.key;
+        let hash = key.sibling(&fnv1a_hex(&key.name));
+        let others = self.templates_of_hash.get(&hash).filter(|other| *other != key);
+        let others = others.filter_map(|other| self.templates.get(other)).map(|other| &other.metadata);
+        collision::elder(&template.metadata, others).map(collision::message)
+    }
+
     /// The claims that get, or got, their Sandbox from this template: through a pool, or by name.
     fn claims_by_template(&self, template: &Key) -> impl Iterator<Item = &Key> {
         let shadow = template.sibling(&names::shadow_pool(&template.name));

@@ -1,0 +1,231 @@
+//! Looks after SandboxClaims. What one needs is decided in [`asb_core::claim`], and which warm Sandbox it gets by the book
+//! in the [`World`](crate::world::World).
+
+mod notes;
+mod observe;
+
+use std::sync::Arc;
+
+use asb_core::allocation::{Answer as Booked, Asker};
+use asb_core::claim::{Answer, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status};
+use asb_core::object::Key;
+use asb_core::report::Failure;
+use asb_core::views::{ClaimView, Request};
+use asb_core::write::{Kind, Target};
+use jiff::Timestamp;
+
+use crate::caches::Caches;
+use crate::context::{Context, Stumble};
+use crate::errands::Errands;
+use crate::queue::{Next, Queue, Urgency};
+use crate::traffic::Class;
+use crate::workers::Controller;
+use notes::Notes;
+use observe::{Readings, Snapshot};
+
+pub(crate) struct Claims {
+    context: Arc<Context>,
+    notes: Arc<Notes>,
+    errands: Errands,
+}
+
+/// Every plan is made on what the one before has changed. Few claims need more than three.
+const MOST_PLANS: usize = 16;
+
+impl Controller for Claims {
+    const NAME: &'static str = "sandboxclaim";
+
+    fn queue(caches: &Caches) -> &Queue {
+        &caches.queues.claims
+    }
+
+    async fn reconcile(&self, key: &Key) -> Next {
+        let mut readings = Readings::default();
+        for _ in 0..MOST_PLANS {
+            let Some(snapshot) = self.context.caches.read(|world| Snapshot::take(world, key)) else {
+                self.forget(key);
+                return Next::Settled;
+            };
+            if let Some(next) = self.advance(&snapshot, &mut readings).await {
+                return next;
+            }
+        }
+        tracing::warn!(claim = %key, "everything changes faster than it can be looked at; trying again later");
+        Next::Retry
+    }
+}
+
+impl Claims {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, notes: Arc::default(), errands: Errands::default() }
+    }
+
+    /// Makes one plan and carries it out. Says when to look again, unless there is more to do now.
+    async fn advance(&self, snapshot: &Snapshot, readings: &mut Readings) -> Option<Next> {
+        let (claim, now) = (&*snapshot.claim, self.context.now());
+        let note = self.notes.open(claim, now);
+        let bound = snapshot.bound();
+        let observed = snapshot.observed(&bound, readings, &note, &self.context.settings.claims);
+        let mut plan = plan(&observed, now);
+        if let Step::Allocate(request) = &plan.step {
+            let (deadline, request) = (plan.look_again, request.clone());
+            plan = self.allocate(&observed, &request, now);
+            plan.look_again = plan.look_again.into_iter().chain(deadline).min();
+        }
+        match plan.step {
+            Step::Done(writes) => {
+                self.leave(claim);
+                Some(
+                    self.context
+                        .carry_out(&writes, Class::Housekeeping)
+                        .await
+                        .map_or(Next::Retry, |()| Next::Settled),
+                )
+            }
+            Step::Read(keys) => self.read(keys, readings).await,
+            Step::Unfit(sandbox) => {
+                self.withdraw(&sandbox);
+                None
+            }
+            Step::Act(ref writes) => match self.context.carry_out(writes, Class::Claim).await {
+                Ok(()) => self.acted(claim, plan),
+                Err(Stumble::Outdated) => None,
+                Err(Stumble::Failed(failure)) => {
+                    self.give_back(claim);
+                    Some(self.tell(&observed, &Standing::problem(Problem::Failed(failure)), None).await)
+                }
+            },
+            Step::Wait => Some(self.context.next(plan.look_again)),
+            Step::Tell(ref standing) => Some(self.tell(&observed, standing, plan.look_again).await),
+            Step::Allocate(_) => unreachable!("the book has answered"),
+        }
+    }
+
+    /// Asks the book, and goes on with what it says.
+    fn allocate(&self, observed: &Observed<'_>, request: &Request, now: Timestamp) -> Plan {
+        let asker =
+            Asker { key: observed.claim.metadata.key.clone(), uid: observed.claim.metadata.uid.clone() };
+        let mut answer = None;
+        self.context.caches.change(Urgency::Live, |world| {
+            let (booked, wakes) = world.ask(&asker, request);
+            answer = Some(match booked {
+                Booked::Adopt(member) => {
+                    (world.sandboxes.get(&member.sandbox).cloned(), Booked::Adopt(member))
+                }
+                other => (None, other),
+            });
+            wakes
+        });
+        self.count(observed.claim, now);
+        match answer.expect("the change was made") {
+            (Some(candidate), Booked::Adopt(_)) => launch(observed, Answer::Adopt(&candidate), now),
+            (_, Booked::Adopt(member)) => Plan {
+                step: Step::Unfit(member.sandbox),
+                events: Vec::new(),
+                launched: None,
+                look_again: None,
+            },
+            (_, Booked::Wait { until }) => launch(observed, Answer::Wait { until }, now),
+            (_, Booked::Cold(why)) => launch(observed, Answer::Cold(why), now),
+        }
+    }
+
+    async fn read(&self, keys: Vec<Key>, readings: &mut Readings) -> Option<Next> {
+        for key in keys {
+            match self.context.writer.read(&Target::new(Kind::Sandbox, key.clone())).await {
+                Ok(object) => readings.insert(key, object.as_ref()),
+                Err(error) => {
+                    tracing::warn!(sandbox = %key, %error, "cannot read a claim's Sandbox");
+                    return Some(Next::Retry);
+                }
+            }
+        }
+        None
+    }
+
+    /// What follows from writes that were done.
+    fn acted(&self, claim: &ClaimView, plan: Plan) -> Option<Next> {
+        if self.context.settings.claim_events {
+            for event in &plan.events {
+                self.context.recorder.record(event, Kind::SandboxClaim, &claim.metadata);
+            }
+        }
+        if let Some(launched) = plan.launched {
+            self.notes.launched(claim, launched);
+        }
+        None
+    }
+
+    /// Writes the status, sends what may wait on its way, and says when to look again.
+    async fn tell(
+        &self,
+        observed: &Observed<'_>,
+        standing: &Standing,
+        look_again: Option<Timestamp>,
+    ) -> Next {
+        let claim = observed.claim;
+        let told = status(observed, standing, self.context.now());
+        match self.context.carry_out(&told.status, Class::Claim).await {
+            Ok(()) => {}
+            Err(Stumble::Outdated) => return Next::Again,
+            Err(Stumble::Failed(_)) => return Next::Retry,
+        }
+        if standing.sandbox.is_some() {
+            self.leave(claim);
+        }
+        self.follow_up(claim, &told);
+        if standing.problem.as_ref().is_some_and(is_worth_another_try) {
+            return Next::Retry;
+        }
+        self.context.next(told.look_again.into_iter().chain(look_again).min())
+    }
+
+    /// Annotations and the like: nobody waits for them.
+    fn follow_up(&self, claim: &ClaimView, told: &Told) {
+        if told.later.is_empty() || !self.notes.begin_follow_up(claim) {
+            return;
+        }
+        let (context, notes) = (Arc::clone(&self.context), Arc::clone(&self.notes));
+        let (key, uid, later) = (claim.metadata.key.clone(), claim.metadata.uid.clone(), told.later.clone());
+        self.errands.send(async move {
+            let outcome = context.carry_out(&later, Class::Housekeeping).await;
+            notes.end_follow_up(&key, &uid);
+            if outcome.is_err() {
+                context.caches.queues.claims.remind(&key, notes::LATER);
+            }
+        });
+    }
+
+    /// Notes that a claim came to its pool, once.
+    fn count(&self, claim: &ClaimView, now: Timestamp) {
+        if self.notes.count(claim) {
+            self.context.pools.claimed(&claim.metadata.key.sibling(claim.request.pool()), now);
+        }
+    }
+
+    fn withdraw(&self, sandbox: &Key) {
+        self.context.caches.change(Urgency::Live, |world| world.withdraw(sandbox));
+    }
+
+    fn give_back(&self, claim: &ClaimView) {
+        self.context.caches.change(Urgency::Live, |world| world.give_back(&claim.metadata.uid));
+    }
+
+    fn leave(&self, claim: &ClaimView) {
+        self.context.caches.change(Urgency::Live, |world| world.leave(&claim.metadata.uid));
+    }
+
+    fn forget(&self, key: &Key) {
+        if let Some(uid) = self.notes.forget(key) {
+            self.context.caches.change(Urgency::Live, |world| world.leave(&uid));
+        }
+    }
+}
+
+/// Whether time alone may help. What is missing is noticed when it comes.
+fn is_worth_another_try(problem: &Problem) -> bool {
+    matches!(
+        problem,
+        Problem::Failed(Failure::Transient(_)) | Problem::Contention(_) | Problem::CreatePending
+    )
+}

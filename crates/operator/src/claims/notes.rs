@@ -1,0 +1,95 @@
+//! What is remembered about each claim between two looks at it. Lost in a restart without harm: what matters is in the
+//! objects.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use asb_core::claim::Launched;
+use asb_core::object::{Key, Uid};
+use asb_core::views::ClaimView;
+use asb_types::annotations::CONTROLLER_FIRST_OBSERVED_AT;
+use jiff::Timestamp;
+
+/// When to try again to write what nobody waits for.
+pub(super) const LATER: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Debug)]
+pub(super) struct Note {
+    uid: Uid,
+    pub(super) first_observed: Timestamp,
+    pub(super) launched: Option<Launched>,
+    /// Whether the pool knows that it came.
+    is_counted: bool,
+    /// Whether writes that may wait are under way.
+    is_followed_up: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Notes(Mutex<HashMap<Key, Note>>);
+
+impl Notes {
+    pub(super) fn open(&self, claim: &ClaimView, now: Timestamp) -> Note {
+        let mut notes = self.notes();
+        let note = notes.entry(claim.metadata.key.clone()).or_insert_with(|| Note::new(claim, now));
+        if note.uid != claim.metadata.uid {
+            *note = Note::new(claim, now);
+        }
+        note.clone()
+    }
+
+    pub(super) fn launched(&self, claim: &ClaimView, launched: Launched) {
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| note.launched = Some(launched));
+    }
+
+    /// Whether it was not counted before.
+    pub(super) fn count(&self, claim: &ClaimView) -> bool {
+        let mut is_new = false;
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| {
+            is_new = !std::mem::replace(&mut note.is_counted, true);
+        });
+        is_new
+    }
+
+    /// Whether nothing is under way yet.
+    pub(super) fn begin_follow_up(&self, claim: &ClaimView) -> bool {
+        let mut is_free = false;
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| {
+            is_free = !std::mem::replace(&mut note.is_followed_up, true);
+        });
+        is_free
+    }
+
+    pub(super) fn end_follow_up(&self, key: &Key, uid: &Uid) {
+        self.change(key, uid, |note| note.is_followed_up = false);
+    }
+
+    /// The UID of the claim that is gone, if it was known.
+    pub(super) fn forget(&self, key: &Key) -> Option<Uid> {
+        self.notes().remove(key).map(|note| note.uid)
+    }
+
+    fn change(&self, key: &Key, uid: &Uid, change: impl FnOnce(&mut Note)) {
+        if let Some(note) = self.notes().get_mut(key).filter(|note| note.uid == *uid) {
+            change(note);
+        }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, HashMap<Key, Note>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Note {
+    fn new(claim: &ClaimView, now: Timestamp) -> Self {
+        let known =
+            claim.metadata.annotation(CONTROLLER_FIRST_OBSERVED_AT).and_then(|time| time.parse().ok());
+        Self {
+            uid: claim.metadata.uid.clone(),
+            first_observed: known.unwrap_or(now),
+            launched: None,
+            is_counted: false,
+            is_followed_up: false,
+        }
+    }
+}
