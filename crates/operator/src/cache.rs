@@ -76,10 +76,6 @@ impl<V: View> Cache<V> {
         self.owned.get(uid).into_iter().flatten().filter_map(|key| self.get(key))
     }
 
-    pub(crate) fn values(&self) -> impl Iterator<Item = &Arc<V>> {
-        self.objects.values().filter_map(|entry| entry.as_ref().ok())
-    }
-
     /// Whether all there is has been listed.
     pub(crate) fn is_synced(&self) -> bool {
         self.is_synced

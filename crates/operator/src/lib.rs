@@ -73,7 +73,8 @@ impl Operator {
     ) -> Self {
         let (caches, traffic, dice) =
             (Arc::new(Caches::new(Arc::clone(&clock))), Traffic::new(settings.requests), Arc::new(dice));
-        let mut background = watches::start(&client, &caches, settings.children);
+        let mut background =
+            watches::start(&client, &caches, settings.children, settings.namespace.as_deref());
         let (recorder, sending) = Recorder::new(
             client.clone(),
             Arc::clone(&traffic),

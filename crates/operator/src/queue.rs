@@ -20,7 +20,7 @@ pub(crate) enum Urgency {
 
 /// What came of looking at a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Nothing more to do until something changes.
     Settled,
     /// Look again at once.

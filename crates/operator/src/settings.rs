@@ -9,6 +9,8 @@ use crate::watches::ChildScope;
 pub struct Settings {
     /// The domain under which cluster DNS answers for Services.
     pub cluster_domain: String,
+    /// The one namespace to look after. All, if there is none.
+    pub namespace: Option<String>,
     /// Whether claims, templates and pools are looked after, or Sandboxes alone.
     pub extensions: bool,
     pub workers: Workers,
@@ -46,6 +48,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             cluster_domain: "cluster.local".to_owned(),
+            namespace: None,
             extensions: true,
             workers: Workers::default(),
             claims: claim::Settings::default(),

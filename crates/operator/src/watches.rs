@@ -39,28 +39,35 @@ pub enum ChildScope {
     Labelled,
 }
 
-/// Starts following every kind.
-pub(crate) fn start(client: &Client, caches: &Arc<Caches>, children: ChildScope) -> JoinSet<()> {
+/// Starts following every kind, in one namespace or in all.
+pub(crate) fn start(
+    client: &Client,
+    caches: &Arc<Caches>,
+    children: ChildScope,
+    namespace: Option<&str>,
+) -> JoinSet<()> {
     let all = None;
+    let feed =
+        Feed { client: client.clone(), caches: Arc::clone(caches), namespace: namespace.map(Into::into) };
     let children = match children {
         ChildScope::All => None,
         ChildScope::Labelled => Some(asb_types::labels::SANDBOX_NAME_HASH),
     };
     let mut watches = JoinSet::new();
-    watches.spawn(follow::<TemplateView>(client.clone(), Arc::clone(caches), all));
-    watches.spawn(follow::<PoolView>(client.clone(), Arc::clone(caches), all));
-    watches.spawn(follow::<SandboxView>(client.clone(), Arc::clone(caches), all));
-    watches.spawn(follow::<ClaimView>(client.clone(), Arc::clone(caches), all));
-    watches.spawn(follow::<PodView>(client.clone(), Arc::clone(caches), children));
-    watches.spawn(follow::<ServiceView>(client.clone(), Arc::clone(caches), children));
-    watches.spawn(follow::<VolumeView>(client.clone(), Arc::clone(caches), children));
-    watches.spawn(follow::<NetworkPolicyView>(client.clone(), Arc::clone(caches), all));
+    watches.spawn(follow::<TemplateView>(feed.clone(), all));
+    watches.spawn(follow::<PoolView>(feed.clone(), all));
+    watches.spawn(follow::<SandboxView>(feed.clone(), all));
+    watches.spawn(follow::<ClaimView>(feed.clone(), all));
+    watches.spawn(follow::<PodView>(feed.clone(), children));
+    watches.spawn(follow::<ServiceView>(feed.clone(), children));
+    watches.spawn(follow::<VolumeView>(feed.clone(), children));
+    watches.spawn(follow::<NetworkPolicyView>(feed.clone(), all));
     watches
 }
 
 /// Follows one kind for ever.
-async fn follow<V: Held>(client: Client, caches: Arc<Caches>, selector: Option<&'static str>) {
-    let mut watch = Watch { client, caches, selector, version: None };
+async fn follow<V: Held>(feed: Feed, selector: Option<&'static str>) {
+    let mut watch = Watch { feed, selector, version: None };
     let mut pause = FIRST_PAUSE;
     loop {
         let Err(error) = watch.turn::<V>().await else {
@@ -102,9 +109,16 @@ struct PageMetadata {
     r#continue: String,
 }
 
-struct Watch {
+/// Where objects come from and where they go.
+#[derive(Clone)]
+struct Feed {
     client: Client,
     caches: Arc<Caches>,
+    namespace: Option<Arc<str>>,
+}
+
+struct Watch {
+    feed: Feed,
     selector: Option<&'static str>,
     /// How far we are. Without one, everything is to be listed.
     version: Option<Version>,
@@ -129,7 +143,8 @@ impl Watch {
             ListParams { limit: Some(PAGE), label_selector: self.selector(), ..ListParams::default() };
         let mut items = Vec::new();
         loop {
-            let page: Page = self.client.request(Request::new(path(V::KIND)).list(&params)?).await?;
+            let page: Page =
+                self.feed.client.request(Request::new(self.path(V::KIND)).list(&params)?).await?;
             items.extend(page.items);
             if page.metadata.r#continue.is_empty() {
                 return self.take_over::<V>(&items, number(&page.metadata.resource_version));
@@ -140,7 +155,7 @@ impl Watch {
 
     fn take_over<V: Held>(&self, items: &[Value], version: Version) -> Result<Version, Interruption> {
         let mut problem = None;
-        self.caches.change(Urgency::Backlog, |world| {
+        self.feed.caches.change(Urgency::Backlog, |world| {
             match items.iter().map(|item| world.entry::<V>(item)).collect::<Result<Vec<_>, _>>() {
                 Ok(entries) => world.take::<V>(|cache| cache.replace(entries, version)),
                 Err(error) => {
@@ -160,8 +175,8 @@ impl Watch {
             label_selector: self.selector(),
             ..WatchParams::default()
         };
-        let request = Request::new(path(V::KIND)).watch(&params, &from.to_string())?;
-        let mut events = pin!(self.client.request_events::<Value>(request).await?);
+        let request = Request::new(self.path(V::KIND)).watch(&params, &from.to_string())?;
+        let mut events = pin!(self.feed.client.request_events::<Value>(request).await?);
         let deadline = tokio::time::Instant::now() + WATCH_PATIENCE;
         while let Ok(event) = tokio::time::timeout_at(deadline, events.try_next()).await {
             let Some(event) = event? else { break };
@@ -177,7 +192,7 @@ impl Watch {
             WatchEvent::Deleted(object) => self.deleted::<V>(&object),
             WatchEvent::Bookmark(bookmark) => {
                 let version = number(&bookmark.metadata.resource_version);
-                self.caches.change(Urgency::Live, |world| {
+                self.feed.caches.change(Urgency::Live, |world| {
                     V::cache(world).watched_until(version);
                     Vec::new()
                 });
@@ -189,7 +204,7 @@ impl Watch {
 
     fn seen<V: Held>(&self, object: &Value) -> Result<Version, Interruption> {
         let version = asb_core::object::Metadata::read(object)?.version;
-        self.caches.change(Urgency::Live, |world| {
+        self.feed.caches.change(Urgency::Live, |world| {
             let entry = world.entry::<V>(object).expect("its metadata was read above");
             world.take::<V>(|cache| cache.watched(entry).into_iter().collect())
         });
@@ -198,10 +213,22 @@ impl Watch {
 
     fn deleted<V: Held>(&self, object: &Value) -> Result<Version, Interruption> {
         let metadata = asb_core::object::Metadata::read(object)?;
-        self.caches.change(Urgency::Live, |world| {
+        self.feed.caches.change(Urgency::Live, |world| {
             world.take::<V>(|cache| cache.watched_deletion(&metadata).into_iter().collect())
         });
         Ok(metadata.version)
+    }
+
+    /// Where the objects of a kind are.
+    fn path(&self, kind: Kind) -> String {
+        let group = match kind.group() {
+            "" => format!("/api/{}", kind.version()),
+            group => format!("/apis/{group}/{}", kind.version()),
+        };
+        match &self.feed.namespace {
+            Some(namespace) => format!("{group}/namespaces/{namespace}/{}", kind.plural()),
+            None => format!("{group}/{}", kind.plural()),
+        }
     }
 
     fn selector(&self) -> Option<String> {
@@ -215,14 +242,6 @@ fn loses_track(interruption: &Interruption) -> bool {
         Interruption::Client(kube::Error::Api(status)) => status.code == 410,
         Interruption::Client(_) | Interruption::Request(_) => false,
         Interruption::Gone(_) | Interruption::Object(_) => true,
-    }
-}
-
-/// Where the objects of a kind are, in all namespaces.
-fn path(kind: Kind) -> String {
-    match kind.group() {
-        "" => format!("/api/{}/{}", kind.version(), kind.plural()),
-        group => format!("/apis/{group}/{}/{}", kind.version(), kind.plural()),
     }
 }
 

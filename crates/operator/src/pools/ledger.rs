@@ -75,7 +75,9 @@ impl Ledgers {
 
     /// A create that was never answered turned out to have happened, or not.
     pub(super) fn landed(&self, pool: &Key, member: &str) {
-        self.change(pool, |book| drop(book.flights.creates.remove(member)));
+        self.change(pool, |book| {
+            book.flights.creates.remove(member);
+        });
     }
 
     pub(super) fn told(&self, pool: &Key, debounce: Debounce) {
@@ -126,7 +128,9 @@ impl Book {
             Write::Create { target, .. } => {
                 self.flights.creates.insert(Arc::clone(&target.key.name), Answer::Awaited);
             }
-            Write::Delete { uid, .. } => drop(self.flights.deletes.insert(uid.clone(), Answer::Awaited)),
+            Write::Delete { uid, .. } => {
+                self.flights.deletes.insert(uid.clone(), Answer::Awaited);
+            }
             Write::Patch { .. } => {}
         }
     }
@@ -137,10 +141,14 @@ impl Book {
                 self.flights.creates.insert(Arc::clone(&target.key.name), Answer::Lost);
             }
             (Write::Delete { uid, .. }, Landing::Lost(_)) => {
-                drop(self.flights.deletes.insert(uid.clone(), Answer::Lost))
+                self.flights.deletes.insert(uid.clone(), Answer::Lost);
             }
-            (Write::Create { target, .. }, _) => drop(self.flights.creates.remove(&target.key.name)),
-            (Write::Delete { uid, .. }, _) => drop(self.flights.deletes.remove(uid)),
+            (Write::Create { target, .. }, _) => {
+                self.flights.creates.remove(&target.key.name);
+            }
+            (Write::Delete { uid, .. }, _) => {
+                self.flights.deletes.remove(uid);
+            }
             (Write::Patch { .. }, _) => {}
         }
         match landing {

@@ -20,8 +20,8 @@ pub(super) async fn apply(context: &Context, observed: &Observed, plan: &Plan) -
     let class = class(&observed.sandbox);
     let mut troubles = plan.troubles();
     for (part, step) in plan.steps() {
-        if part == Part::Sandbox && !troubles.is_empty() {
-            break;
+        if !is_next(part, &troubles) {
+            continue;
         }
         match context.carry_out(&step.writes, class).await {
             Ok(()) => {}
@@ -30,6 +30,15 @@ pub(super) async fn apply(context: &Context, observed: &Observed, plan: &Plan) -
         }
     }
     Outcome::Done(troubles)
+}
+
+/// The Pod's name is written after its Pod, and the Sandbox goes after everything else.
+fn is_next(part: Part, troubles: &[Trouble]) -> bool {
+    match part {
+        Part::PodName => !troubles.iter().any(|trouble| trouble.part == Part::Pod),
+        Part::Sandbox => troubles.is_empty(),
+        Part::Volumes | Part::Pod | Part::Service => true,
+    }
 }
 
 /// A Sandbox that somebody has claimed goes before one that waits in a pool.

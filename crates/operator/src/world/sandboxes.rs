@@ -25,6 +25,10 @@ impl Held for SandboxView {
         world.members_of_hash.update(key, before, after);
         wakes.extend(world.book_sandbox(change));
         wakes.push(Wake::Sandbox(key.clone()));
+        if change.after.is_none() && world.is_unbound(key) {
+            // Its name is free again, and a claim of that name may wait for it.
+            wakes.push(Wake::Claim(key.clone()));
+        }
         for owner in change.owners() {
             if owner.is(Kind::SandboxClaim) && concerns_claim(change) {
                 wakes.push(Wake::Claim(owner_key(key, owner)));
