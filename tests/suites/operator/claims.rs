@@ -1,0 +1,121 @@
+//! Claims: warm from a pool, or fresh from its template.
+
+use anyhow::{Context, Result};
+use asb_tests::wait;
+use asb_types::annotations::{CLAIM_FIRST_READY_AT, CONTROLLER_FIRST_OBSERVED_AT, POD_NAME, SANDBOX_NAME};
+use asb_types::labels::{CLAIM_UID, LAUNCH_TYPE, TEMPLATE_HASH, TEMPLATE_REF_HASH, WARM_POOL};
+use asb_types::v1beta1::SandboxClaim;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::DeleteParams;
+use serde_json::json;
+
+use crate::stage::{Stage, claim_conditions, ready};
+
+#[tokio::test]
+async fn a_claim_gets_a_warm_sandbox_with_its_pod_and_the_pool_fills_up_again() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 2).await?;
+    let claim = stage.claim("mine", "pool", json!({})).await?;
+    let bound = stage.ready_claim("mine").await?;
+    let status = bound.status.clone().context("it is Ready")?;
+    assert!(status.sandbox.name.starts_with("pool-"), "{}", status.sandbox.name);
+    assert_eq!(ready(&status.conditions).map(|it| it.reason.as_str()), Some("DependenciesReady"));
+
+    let sandbox = stage.sandboxes.get(&status.sandbox.name).await?;
+    assert_eq!(status.sandbox.pod_ips, sandbox.status.clone().unwrap_or_default().pod_ips);
+    let owner = &sandbox.owner_references()[0];
+    assert_eq!((owner.kind.as_str(), Some(&owner.uid)), ("SandboxClaim", claim.uid().as_ref()));
+    assert_eq!(sandbox.labels().get(LAUNCH_TYPE).map(String::as_str), Some("warm"));
+    assert_eq!(sandbox.labels().get(CLAIM_UID), claim.uid().as_ref());
+    assert!(sandbox.labels().contains_key(TEMPLATE_REF_HASH));
+    assert!(!sandbox.labels().contains_key(WARM_POOL) && !sandbox.labels().contains_key(TEMPLATE_HASH));
+    assert_eq!(sandbox.annotations()[POD_NAME], sandbox.name_any());
+
+    let is_handed_over =
+        |pod: &Pod| !pod.labels().contains_key(WARM_POOL) && pod.labels().contains_key(CLAIM_UID);
+    wait::for_object(&stage.pods, &status.sandbox.name, "handed over", is_handed_over).await?;
+    let is_stamped = |claim: &SandboxClaim| {
+        let stamps = [CONTROLLER_FIRST_OBSERVED_AT, CLAIM_FIRST_READY_AT, SANDBOX_NAME];
+        stamps.iter().all(|stamp| claim.annotations().contains_key(*stamp))
+    };
+    let stamped = wait::for_object(&stage.claims, "mine", "stamped", is_stamped).await?;
+    assert_eq!(stamped.annotations()[SANDBOX_NAME], status.sandbox.name);
+    stage.pool_with("pool", 2).await?;
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn many_claims_at_once_each_get_a_sandbox_of_their_own() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 5).await?;
+    let names: Vec<_> = (0..20).map(|number| format!("claim-{number}")).collect();
+    for name in &names {
+        stage.claim(name, "pool", json!({})).await?;
+    }
+    let mut sandboxes = std::collections::BTreeSet::new();
+    for name in &names {
+        sandboxes.insert(stage.ready_claim(name).await?.status.context("it is Ready")?.sandbox.name);
+    }
+    assert_eq!(sandboxes.len(), names.len());
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_claim_with_variables_starts_fresh_under_its_own_name() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.template("template", json!({"envVarsInjectionPolicy": "Allowed"})).await?;
+    stage.pool("pool", "template", 1).await?;
+    stage.pool_with("pool", 1).await?;
+    stage.claim("mine", "pool", json!({"env": [{"name": "KEY", "value": "value"}]})).await?;
+    let claim = stage.ready_claim("mine").await?;
+    assert_eq!(claim.status.context("it is Ready")?.sandbox.name, "mine");
+    let sandbox = stage.sandboxes.get("mine").await?;
+    assert_eq!(sandbox.labels().get(LAUNCH_TYPE).map(String::as_str), Some("cold"));
+    let env = sandbox.spec.pod_template.spec.containers[0].env.clone().unwrap_or_default();
+    assert_eq!((env[0].name.as_str(), env[0].value.as_deref()), ("KEY", Some("value")));
+    assert_eq!(sandbox.spec.pod_template.spec.automount_service_account_token, Some(false));
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_claim_says_what_it_lacks_and_goes_on_when_it_comes() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.claim("mine", "pool", json!({})).await?;
+    let refused = stage.claim_with("mine", "WarmPoolNotFound").await?;
+    assert_eq!(
+        ready(claim_conditions(&refused)).map(|it| it.message.as_str()),
+        Some("SandboxWarmPool \"pool\" not found")
+    );
+    stage.pool("pool", "template", 0).await?;
+    stage.claim_with("mine", "TemplateNotFound").await?;
+    stage.template("template", json!({})).await?;
+    let claim = stage.ready_claim("mine").await?;
+    assert_eq!(claim.status.context("it is Ready")?.sandbox.name, "mine");
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn variables_that_the_template_forbids_are_refused_for_good() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.template("template", json!({})).await?;
+    stage.pool("pool", "template", 0).await?;
+    stage.claim("mine", "pool", json!({"env": [{"name": "KEY", "value": "value"}]})).await?;
+    stage.claim_with("mine", "EnvVarsInjectionRejected").await?;
+    assert!(stage.sandboxes.get_opt("mine").await?.is_none());
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_sandbox_that_somebody_deletes_is_reported_and_not_replaced() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 1).await?;
+    stage.claim("mine", "pool", json!({})).await?;
+    let claim = stage.ready_claim("mine").await?;
+    let name = claim.status.context("it is Ready")?.sandbox.name;
+    stage.sandboxes.delete(&name, &DeleteParams::default()).await?;
+    let lost = stage.claim_with("mine", "SandboxLost").await?;
+    let status = lost.status.context("it has one")?;
+    assert_eq!((status.sandbox.name.as_str(), status.sandbox.pod_ips.len()), (name.as_str(), 0));
+    stage.finish().await
+}

@@ -1,0 +1,202 @@
+//! A namespace with an operator and a kubelet of its own, and the things that tests make in it.
+
+use anyhow::{Context, Result, ensure};
+use asb_operator::{Operator, Settings};
+use asb_tests::kubelet::{Builder, FakeKubelet};
+use asb_tests::{Cluster, Namespace, wait};
+use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Who schedules the Pods here. The cluster may have a real scheduler, which would have its say about Pods of its own.
+const SCHEDULER: &str = "fake-scheduler";
+
+pub(crate) struct Stage {
+    pub(crate) cluster: Cluster,
+    pub(crate) namespace: Namespace,
+    pub(crate) sandboxes: Api<Sandbox>,
+    pub(crate) claims: Api<SandboxClaim>,
+    pub(crate) pools: Api<SandboxWarmPool>,
+    pub(crate) templates: Api<SandboxTemplate>,
+    pub(crate) pods: Api<Pod>,
+    kubelet: FakeKubelet,
+    operator: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+impl Stage {
+    pub(crate) async fn set() -> Result<Self> {
+        Self::with(|kubelet| kubelet).await
+    }
+
+    pub(crate) async fn with(settings: impl FnOnce(Builder) -> Builder) -> Result<Self> {
+        let cluster = Cluster::connect().await?;
+        let namespace = cluster.namespace().await?;
+        let kubelet = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
+        let kubelet = settings(kubelet).spawn().await?;
+        let stop = CancellationToken::new();
+        let settings = Settings { namespace: Some(namespace.name().to_owned()), ..Settings::default() };
+        let operator = Operator::new(cluster.client(), settings, None);
+        Ok(Self {
+            sandboxes: namespace.api(),
+            claims: namespace.api(),
+            pools: namespace.api(),
+            templates: namespace.api(),
+            pods: namespace.api(),
+            operator: tokio::spawn(operator.run(stop.clone())),
+            cluster,
+            namespace,
+            kubelet,
+            stop,
+        })
+    }
+
+    /// A Sandbox with one container, and whatever else its spec is to have.
+    pub(crate) async fn sandbox(&self, name: &str, spec: Value) -> Result<Sandbox> {
+        create(&self.sandboxes, name, with(json!({"podTemplate": pod_template()}), spec)).await
+    }
+
+    pub(crate) async fn template(&self, name: &str, spec: Value) -> Result<SandboxTemplate> {
+        create(&self.templates, name, with(json!({"podTemplate": pod_template()}), spec)).await
+    }
+
+    pub(crate) async fn pool(&self, name: &str, template: &str, replicas: usize) -> Result<SandboxWarmPool> {
+        create(&self.pools, name, json!({"replicas": replicas, "sandboxTemplateRef": {"name": template}}))
+            .await
+    }
+
+    pub(crate) async fn claim(&self, name: &str, pool: &str, spec: Value) -> Result<SandboxClaim> {
+        create(&self.claims, name, with(json!({"warmPoolRef": {"name": pool}}), spec)).await
+    }
+
+    /// A template and a pool of it with all its members Ready.
+    pub(crate) async fn full_pool(&self, name: &str, replicas: usize) -> Result<SandboxWarmPool> {
+        self.template(name, json!({})).await?;
+        self.pool(name, name, replicas).await?;
+        self.pool_with(name, replicas).await
+    }
+
+    /// Waits until so many members of a pool are Ready.
+    pub(crate) async fn pool_with(&self, name: &str, ready: usize) -> Result<SandboxWarmPool> {
+        let ready = i32::try_from(ready)?;
+        let is_full = |pool: &SandboxWarmPool| {
+            pool.status.as_ref().is_some_and(|status| status.ready_replicas == ready)
+        };
+        Ok(wait::for_object(&self.pools, name, &format!("{ready} members Ready"), is_full).await?)
+    }
+
+    pub(crate) async fn ready_sandbox(&self, name: &str) -> Result<Sandbox> {
+        let is_ready = |sandbox: &Sandbox| {
+            ready(sandbox_conditions(sandbox)).is_some_and(|ready| ready.status == "True")
+        };
+        Ok(wait::for_object(&self.sandboxes, name, "Ready", is_ready).await?)
+    }
+
+    pub(crate) async fn sandbox_with(&self, name: &str, type_: &str, reason: &str) -> Result<Sandbox> {
+        let is_there = |sandbox: &Sandbox| {
+            condition(sandbox_conditions(sandbox), type_).is_some_and(|condition| condition.reason == reason)
+        };
+        Ok(wait::for_object(&self.sandboxes, name, &format!("{type_} because of {reason}"), is_there).await?)
+    }
+
+    pub(crate) async fn ready_claim(&self, name: &str) -> Result<SandboxClaim> {
+        let is_ready =
+            |claim: &SandboxClaim| ready(claim_conditions(claim)).is_some_and(|ready| ready.status == "True");
+        Ok(wait::for_object(&self.claims, name, "Ready", is_ready).await?)
+    }
+
+    pub(crate) async fn claim_with(&self, name: &str, reason: &str) -> Result<SandboxClaim> {
+        let is_there =
+            |claim: &SandboxClaim| ready(claim_conditions(claim)).is_some_and(|ready| ready.reason == reason);
+        Ok(wait::for_object(&self.claims, name, &format!("not Ready because of {reason}"), is_there).await?)
+    }
+
+    /// Ends the test. Neither the operator nor the kubelet may have come to grief.
+    pub(crate) async fn finish(self) -> Result<()> {
+        self.stop.cancel();
+        self.operator.await.context("the operator ended badly")?;
+        let tally = self.kubelet.shutdown().await;
+        self.namespace.finish().await;
+        ensure!(tally.errors.is_empty(), "the fake kubelet met errors: {:?}", tally.errors);
+        Ok(())
+    }
+}
+
+pub(crate) async fn patch<K>(api: &Api<K>, name: &str, patch: Value) -> Result<K>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
+    Ok(api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?)
+}
+
+/// Created from JSON, as users write it: what the Rust types would add is not there.
+async fn create<K>(api: &Api<K>, name: &str, spec: Value) -> Result<K>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + DeserializeOwned
+        + serde::Serialize
+        + std::fmt::Debug,
+{
+    let object = json!({
+        "apiVersion": K::api_version(&()), "kind": K::kind(&()), "metadata": {"name": name}, "spec": spec,
+    });
+    Ok(api.create(&PostParams::default(), &serde_json::from_value(object)?).await?)
+}
+
+pub(crate) fn pod_template() -> Value {
+    json!({
+        "metadata": {"labels": {"team": "blue"}, "annotations": {"note": "kept"}},
+        "spec": {
+            "containers": [{"name": "main", "image": "demo:1", "ports": [{"containerPort": 8080}]}],
+            "schedulerName": SCHEDULER,
+        },
+    })
+}
+
+/// One value laid over another.
+fn with(mut base: Value, over: Value) -> Value {
+    match (&mut base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                let merged = with(base.remove(&key).unwrap_or(Value::Null), value);
+                base.insert(key, merged);
+            }
+        }
+        (base, over) => *base = over,
+    }
+    base
+}
+
+pub(crate) fn sandbox_conditions(sandbox: &Sandbox) -> &[Condition] {
+    sandbox.status.as_ref().map_or(&[], |status| &status.conditions)
+}
+
+pub(crate) fn claim_conditions(claim: &SandboxClaim) -> &[Condition] {
+    claim.status.as_ref().map_or(&[], |status| &status.conditions)
+}
+
+pub(crate) fn ready(conditions: &[Condition]) -> Option<&Condition> {
+    condition(conditions, "Ready")
+}
+
+pub(crate) fn condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// What conditions say, in the order of their types.
+pub(crate) fn said(conditions: &[Condition]) -> Vec<String> {
+    let mut said: Vec<_> = conditions
+        .iter()
+        .map(|it| format!("{}={} {}: {}", it.type_, it.status, it.reason, it.message))
+        .collect();
+    said.sort();
+    said
+}

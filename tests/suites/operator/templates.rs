@@ -1,0 +1,34 @@
+//! Templates: the network of their Pods.
+
+use anyhow::{Context, Result};
+use asb_tests::wait;
+use asb_types::labels::TEMPLATE_REF_HASH;
+use asb_types::v1beta1::SandboxTemplate;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::{Api, ResourceExt};
+use serde_json::json;
+
+use crate::stage::{Stage, patch};
+
+#[tokio::test]
+async fn a_template_has_a_network_policy_that_is_kept_as_it_should_be() -> Result<()> {
+    let stage = Stage::set().await?;
+    let policies: Api<NetworkPolicy> = stage.namespace.api();
+    stage.template("my-template", json!({})).await?;
+    let is_there = |_: &NetworkPolicy| true;
+    let policy = wait::for_object(&policies, "my-template-network-policy", "made", is_there).await?;
+    let spec = policy.spec.clone().context("it has a spec")?;
+    insta::assert_yaml_snapshot!(spec);
+    let is_labelled = |template: &SandboxTemplate| {
+        template.labels().get(TEMPLATE_REF_HASH).map(String::as_str) == Some("aeae83fc")
+    };
+    wait::for_object(&stage.templates, "my-template", "labelled", is_labelled).await?;
+
+    patch(&policies, "my-template-network-policy", json!({"spec": {"egress": []}})).await?;
+    let is_mended = |policy: &NetworkPolicy| policy.spec.as_ref() == Some(&spec);
+    wait::for_object(&policies, "my-template-network-policy", "mended", is_mended).await?;
+
+    patch(&stage.templates, "my-template", json!({"spec": {"networkPolicyManagement": "Unmanaged"}})).await?;
+    wait::for_gone(&policies, &policy).await?;
+    stage.finish().await
+}
