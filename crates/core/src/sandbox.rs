@@ -34,7 +34,6 @@ use jiff::Timestamp;
 
 pub use due::{Due, status_is_due};
 pub use observed::{Node, Observed, Settings};
-pub use phase::Phase;
 pub use plan::{Plan, Step, Warning};
 pub use refusal::{Refusal, Thing};
 pub use status::{Status, status};

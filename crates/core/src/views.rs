@@ -21,10 +21,10 @@ use crate::write::Kind;
 pub use claim::{ClaimView, Launch, LostSandboxPolicy, Request};
 pub use network_policy::NetworkPolicyView;
 pub use pod::{PodView, Scheduled};
-pub use pool::{Bound, PoolStatus, PoolView};
-pub use sandbox::{PodBlueprint, SandboxView, WhenDeleted};
+pub use pool::{Bound, PoolView};
+pub use sandbox::{PodBlueprint, SandboxView};
 pub use service::ServiceView;
-pub use template::{TemplateStatus, TemplateView};
+pub use template::TemplateView;
 pub use volume::VolumeView;
 
 /// What is kept of an object.

@@ -3,6 +3,7 @@
 
 use asb_types::conditions::{PROGRESSING, READY, pool_progressing, pool_ready};
 use asb_types::names;
+use asb_types::v1beta1::SandboxWarmPoolStatus;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -10,7 +11,6 @@ use super::{Observed, Plan, Standing};
 use crate::conditions::{self, Verdict};
 use crate::patch;
 use crate::report::{Event, Failure, Severity, error_seen};
-use crate::views::PoolStatus;
 use crate::write::{Kind, Write};
 
 /// Counts are written when they have differed for so long, and at most so often.
@@ -65,8 +65,8 @@ impl Debounce {
 }
 
 /// What somebody waits for, or should know at once.
-fn is_urgent(old: &PoolStatus, new: &PoolStatus) -> bool {
-    let reason = |status: &PoolStatus, type_| {
+fn is_urgent(old: &SandboxWarmPoolStatus, new: &SandboxWarmPoolStatus) -> bool {
+    let reason = |status: &SandboxWarmPoolStatus, type_| {
         conditions::find(&status.conditions, type_).map(|condition| condition.reason.clone())
     };
     let routine = [pool_ready::FULL, pool_ready::FILLING, pool_ready::RECONCILER_ERROR];
@@ -83,20 +83,25 @@ fn status(
     standing: &Standing,
     failure: Option<&Failure>,
     now: Timestamp,
-) -> PoolStatus {
+) -> SandboxWarmPoolStatus {
     let pool = observed.pool;
     let generation = pool.metadata.generation;
     let mut list = pool.status.conditions.clone();
     conditions::set(&mut list, READY, ready(standing, failure), generation, now);
     conditions::set(&mut list, PROGRESSING, progressing(observed, standing), generation, now);
-    PoolStatus {
-        replicas: standing.active,
-        ready_replicas: standing.ready,
-        desired_replicas: standing.wanted,
+    SandboxWarmPoolStatus {
+        replicas: counted(standing.active),
+        ready_replicas: counted(standing.ready),
+        desired_replicas: Some(counted(standing.wanted)),
         selector: names::pool_selector(pool.metadata.name()),
         observed_generation: generation,
         conditions: list,
     }
+}
+
+/// Kubernetes counts replicas in 32 bits.
+fn counted(members: usize) -> i32 {
+    members.try_into().unwrap_or(i32::MAX)
 }
 
 fn ready(standing: &Standing, failure: Option<&Failure>) -> Verdict {
@@ -143,8 +148,8 @@ fn progressing(observed: &Observed<'_>, standing: &Standing) -> Verdict {
 }
 
 /// Told when it changes, by what the status said before, so that a restart tells nothing twice.
-fn events(old: &PoolStatus, new: &PoolStatus) -> Vec<Event> {
-    let told = |status: &PoolStatus| {
+fn events(old: &SandboxWarmPoolStatus, new: &SandboxWarmPoolStatus) -> Vec<Event> {
+    let told = |status: &SandboxWarmPoolStatus| {
         let condition = conditions::find(&status.conditions, PROGRESSING)?;
         Some((condition.reason.clone(), condition.message.clone()))
     };

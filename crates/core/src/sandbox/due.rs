@@ -39,7 +39,7 @@ fn is_changed(sandbox: &SandboxView, next: &Status) -> bool {
     let is_ready = conditions::is_true(&next.reported.conditions, READY);
     let node_name = if is_ready { &next.reported.node_name } else { &sandbox.status.node_name }.clone();
     let told = SandboxStatus { node_name, ..next.reported.clone() };
-    told != sandbox.status || next.phase.as_str() != sandbox.phase
+    told != sandbox.status
 }
 
 fn is_pooled(sandbox: &SandboxView) -> bool {

@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use super::at_hand::AtHand;
 use super::expiry::Expiry;
 use super::observed::Observed;
-use super::phase::Phase;
 use super::trouble::{Class, Trouble};
-use super::{conditions as pod_conditions, ready, service};
+use super::{conditions as pod_conditions, phase, ready, service};
 use crate::conditions::{self, Verdict};
 use crate::patch::difference;
 use crate::views::SandboxView;
@@ -20,27 +19,18 @@ use crate::write::{Kind, Write};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
     pub reported: SandboxStatus,
-    pub phase: Phase,
 }
 
 impl Status {
     /// The least that makes the Sandbox's status this one.
     pub fn write(&self, sandbox: &SandboxView) -> Option<Write> {
-        let change = difference(&value(&sandbox.status, &sandbox.phase), &self.value())?;
+        let change = difference(&json!(sandbox.status), &self.value())?;
         Some(Write::patch_status(Kind::Sandbox, &sandbox.metadata, json!({"status": change})))
     }
 
     pub fn value(&self) -> Value {
-        value(&self.reported, self.phase.as_str())
+        json!(self.reported)
     }
-}
-
-fn value(status: &SandboxStatus, phase: &str) -> Value {
-    let mut value = serde_json::to_value(status).expect("a status is plain data");
-    if !phase.is_empty() {
-        value["phase"] = phase.into();
-    }
-    value
 }
 
 /// Observed *after* the plan was carried out; the troubles are the plan's own and those met.
@@ -58,7 +48,8 @@ pub fn status(after: &Observed, troubles: &[Trouble], now: Timestamp) -> Status 
             }
         }
     }
-    Status { phase: Phase::of(after, &reported, now), reported }
+    reported.phase = Some(phase::of(after, &reported, now));
+    Status { reported }
 }
 
 fn live(reported: &mut SandboxStatus, after: &Observed, troubles: &[Trouble], now: Timestamp) {

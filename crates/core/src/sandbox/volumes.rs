@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use asb_types::labels::SANDBOX_NAME_HASH;
+use asb_types::lifecycle::WhenDeleted;
 use asb_types::names;
 use serde_json::{Value, json};
 
@@ -12,7 +13,6 @@ use super::observed::Observed;
 use super::plan::Step;
 use super::refusal::{Refusal, Thing};
 use crate::object::{Metadata, Ownership, text_map};
-use crate::views::WhenDeleted;
 use crate::write::{Kind, Target, Write};
 
 /// The first refusal ends the step, as the volumes after it may depend on an order that users rely on.

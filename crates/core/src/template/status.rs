@@ -2,6 +2,7 @@
 
 use asb_types::conditions::{READY, template_ready};
 use asb_types::names;
+use asb_types::v1beta1::SandboxTemplateStatus;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -9,7 +10,6 @@ use super::{Observed, Outlook, Plan};
 use crate::conditions::{self, Verdict};
 use crate::patch;
 use crate::report::{Failure, error_seen};
-use crate::views::TemplateStatus;
 use crate::write::{Kind, Write};
 
 /// The status write that is due after the plan was carried out, or failed.
@@ -25,7 +25,7 @@ pub fn status(
         Some(failure) => failed(failure),
         None => verdict(template.metadata.name(), &plan.verdict)?,
     };
-    let mut status = TemplateStatus { observed_generation: generation, ..template.status.clone() };
+    let mut status = SandboxTemplateStatus { observed_generation: generation, ..template.status.clone() };
     conditions::set(&mut status.conditions, READY, verdict, generation, now);
     let change = patch::difference(&json!(template.status), &json!(status))?;
     Some(Write::patch_status(Kind::SandboxTemplate, &template.metadata, json!({"status": change})))

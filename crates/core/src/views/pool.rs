@@ -1,8 +1,6 @@
 //! What is kept of a SandboxWarmPool.
 
-use asb_types::v1beta1::UpdateStrategyType;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use serde::{Deserialize, Serialize};
+use asb_types::v1beta1::{SandboxWarmPoolStatus, UpdateStrategyType};
 use serde_json::Value;
 
 use super::{Unreadable, View, optional, status};
@@ -20,7 +18,7 @@ pub struct PoolView {
     pub update_strategy: UpdateStrategyType,
     pub max_unavailable: Option<Bound>,
     pub max_surge: Option<Bound>,
-    pub status: PoolStatus,
+    pub status: SandboxWarmPoolStatus,
 }
 
 /// How many members, or what part of the pool.
@@ -28,7 +26,7 @@ pub struct PoolView {
 pub enum Bound {
     Count(usize),
     Percent(usize),
-    /// Neither. The schema lets texts through that are not percentages.
+    /// Neither. The schema lets percentages through that nobody can count.
     Nonsense(String),
 }
 
@@ -44,26 +42,6 @@ impl Bound {
             _ => Some(Self::Nonsense(value.to_string())),
         }
     }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PoolStatus {
-    /// The counts are left out when they are 0, as Go clients leave them out.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub replicas: usize,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub ready_replicas: usize,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub desired_replicas: usize,
-    pub selector: String,
-    pub observed_generation: i64,
-    pub conditions: Vec<Condition>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl View for PoolView {

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use asb_types::conditions::READY;
-use asb_types::lifecycle::ShutdownPolicy;
+use asb_types::lifecycle::{ShutdownPolicy, WhenDeleted};
 use asb_types::v1beta1::{OperatingMode, SandboxStatus};
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Unreadable, View, deadline, optional, status};
@@ -30,18 +29,6 @@ pub struct SandboxView {
     /// `spec.ttlSecondsAfterExpired`: how long a Sandbox that expired is kept.
     pub ttl_after_expired: Option<SignedDuration>,
     pub status: SandboxStatus,
-    /// `status.phase`, empty until it was written.
-    pub phase: String,
-}
-
-/// What becomes of a Sandbox's volumes when it is deleted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum WhenDeleted {
-    /// They go with it.
-    #[default]
-    Delete,
-    /// They stay, for another Sandbox of its name.
-    Retain,
 }
 
 /// A `podTemplate`: the Pod's spec, and the labels and annotations it is to bear.
@@ -92,7 +79,6 @@ impl View for SandboxView {
             )?
             .unwrap_or_default(),
             ttl_after_expired: ttl.map(|seconds| SignedDuration::from_secs(seconds.into())),
-            phase: object["status"]["phase"].as_str().unwrap_or_default().to_owned(),
             status: status(object),
             metadata,
         })

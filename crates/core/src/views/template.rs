@@ -3,8 +3,7 @@
 use asb_types::blueprint::VolumeClaimTemplatesPolicy;
 use asb_types::env::EnvVarsInjectionPolicy;
 use asb_types::network::NetworkPolicyManagement;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use serde::{Deserialize, Serialize};
+use asb_types::v1beta1::SandboxTemplateStatus;
 use serde_json::Value;
 
 use super::{PodBlueprint, Unreadable, View, optional, status};
@@ -24,14 +23,7 @@ pub struct TemplateView {
     pub network_policy_management: NetworkPolicyManagement,
     pub env_policy: EnvVarsInjectionPolicy,
     pub volumes_policy: VolumeClaimTemplatesPolicy,
-    pub status: TemplateStatus,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct TemplateStatus {
-    pub observed_generation: i64,
-    pub conditions: Vec<Condition>,
+    pub status: SandboxTemplateStatus,
 }
 
 impl View for TemplateView {

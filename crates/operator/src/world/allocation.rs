@@ -140,7 +140,10 @@ fn claims(keys: Vec<Key>) -> Vec<Wake> {
 fn wanted(pool: &PoolView) -> usize {
     match (pool.min_size, pool.max_size) {
         (None, None) => pool.replicas,
-        (least, _) => pool.status.desired_replicas.max(least.unwrap_or_default()),
+        (least, _) => {
+            let decided = pool.status.desired_replicas.and_then(|size| usize::try_from(size).ok());
+            decided.unwrap_or_default().max(least.unwrap_or_default())
+        }
     }
 }
 

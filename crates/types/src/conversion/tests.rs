@@ -1,12 +1,14 @@
 //! Objects in both versions, for round trips over arbitrary ones and for those of which somebody once asked.
 
 mod examples;
+mod ours;
 mod properties;
 
 use serde_json::{Value, json};
 
 use super::{Version, convert};
 use crate::annotations::{v1alpha1_state, v1beta1_state};
+use crate::{EXTENSIONS_GROUP, GROUP};
 
 fn up(object: &Value) -> Value {
     convert(object.clone(), Version::V1beta1).expect("converts to v1beta1")

@@ -47,6 +47,16 @@ pub(crate) fn egress_rules(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": reference("io.k8s.api.networking.v1.NetworkPolicyEgressRule")})
 }
 
+/// As in the strategy of a Deployment. Kubernetes checks the text of its own by code, and ours has to be said here.
+pub(crate) fn count_or_percentage(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "minimum": 0,
+        "maximum": i32::MAX,
+        "pattern": "^[0-9]+%$",
+        "x-kubernetes-int-or-string": true,
+    })
+}
+
 fn reference(name: &str) -> Schema {
     json_schema!({"$ref": format!("{REFERENCE_PREFIX}{name}")})
 }

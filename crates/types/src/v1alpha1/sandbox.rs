@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::blueprint::{PodTemplate, VolumeClaimTemplate};
 use crate::conditions::conditions_schema;
 use crate::deadline::Deadline;
-use crate::lifecycle::ShutdownPolicy;
+use crate::lifecycle::{ShutdownPolicy, VolumeClaimRetentionPolicy};
 use crate::omit_zero;
+use crate::phase::SandboxPhase;
 
 /// What the Sandbox should be.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,10 @@ pub struct SandboxSpec {
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub volume_claim_templates: Vec<VolumeClaimTemplate>,
 
+    /// Whether the volumes go with the Sandbox. Unset means that they do. Can be changed at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_claim_retention_policy: Option<VolumeClaimRetentionPolicy>,
+
     /// Whether the Sandbox has a headless Service of its name: true makes one, false removes it, unset leaves it as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<bool>,
@@ -53,6 +58,12 @@ pub struct SandboxSpec {
     /// deletes the Sandbox.
     #[serde(default)]
     pub shutdown_policy: ShutdownPolicy,
+
+    /// How long a Sandbox that Retain keeps outlives its expiry. 0 means not at all; unset means until somebody deletes
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub ttl_seconds_after_expired: Option<i32>,
 
     /// 1 keeps a Pod. 0 deletes it and keeps the volumes, the Service and the Sandbox itself.
     #[serde(default = "one")]
@@ -75,6 +86,11 @@ pub struct SandboxStatus {
     /// The name of the Service, if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub service: String,
+
+    /// The Sandbox in one word: Pending, Running, Suspended, Succeeded, Failed or Terminating.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SandboxPhase")]
+    pub phase: Option<SandboxPhase>,
 
     /// Ready, Suspended, Finished and PodScheduled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

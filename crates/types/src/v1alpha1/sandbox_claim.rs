@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blueprint::PodMetadata;
 use crate::env::ClaimEnvVar;
-use crate::lifecycle::ClaimLifecycle;
+use crate::lifecycle::{ClaimLifecycle, LostSandboxPolicy};
 use crate::v1beta1::{SandboxClaimStatus, SandboxTemplateRef};
 
 /// `warmpool`: any pool of the template will do.
@@ -41,6 +41,12 @@ pub struct SandboxClaimSpec {
     /// When the claim expires, and what happens then. Unset means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifecycle: Option<ClaimLifecycle>,
+
+    /// What happens when somebody else deletes the claim's Sandbox: Report says so, Replace gets another one. Unset means
+    /// Report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LostSandboxPolicy")]
+    pub lost_sandbox_policy: Option<LostSandboxPolicy>,
 
     /// Labels and annotations for the Pod, besides the template's. They may not contradict the template.
     #[serde(default, skip_serializing_if = "PodMetadata::is_empty")]

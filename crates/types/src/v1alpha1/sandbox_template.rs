@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::blueprint::{PodTemplate, VolumeClaimTemplate};
 use crate::env::EnvVarsInjectionPolicy;
 use crate::network::{NetworkPolicyManagement, NetworkPolicyRules};
+use crate::v1beta1::SandboxTemplateStatus;
 
 /// What Sandboxes made from this template are like.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +18,7 @@ use crate::network::{NetworkPolicyManagement, NetworkPolicyRules};
     plural = "sandboxtemplates",
     shortname = "sandboxtemplate",
     namespaced,
+    status = "SandboxTemplateStatus",
     derive = "PartialEq",
     storage = false,
     deprecated = "extensions.agents.x-k8s.io/v1alpha1 SandboxTemplate is deprecated; use extensions.agents.x-k8s.io/v1beta1 SandboxTemplate instead",

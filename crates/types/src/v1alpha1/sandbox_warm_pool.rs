@@ -1,11 +1,13 @@
 //! SandboxWarmPool v1alpha1.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::conditions_schema;
 use crate::omit_zero;
-use crate::v1beta1::{SandboxTemplateRef, UpdateStrategy};
+use crate::v1beta1::{SIZES_IN_ORDER, SandboxTemplateRef, UpdateStrategy};
 
 /// What the pool should hold.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,11 +32,24 @@ use crate::v1beta1::{SandboxTemplateRef, UpdateStrategy};
         label_selector_path = ".status.selector"
     )
 )]
+#[schemars(extend("x-kubernetes-validations" = [{"rule": SIZES_IN_ORDER, "message": "minSize may not be more than maxSize"}]))]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxWarmPoolSpec {
     /// How many unclaimed Sandboxes to keep. 0 keeps none: claims start fresh ones.
     #[schemars(range(min = 0))]
     pub replicas: i32,
+
+    /// The fewest unclaimed Sandboxes to keep. With it or `maxSize`, the number follows demand and `replicas` does not
+    /// count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub min_size: Option<i32>,
+
+    /// The most unclaimed Sandboxes to keep. With it or `minSize`, the number follows demand and `replicas` does not
+    /// count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub max_size: Option<i32>,
 
     /// The template to make them from.
     pub sandbox_template_ref: SandboxTemplateRef,
@@ -45,7 +60,7 @@ pub struct SandboxWarmPoolSpec {
 }
 
 /// What the pool holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxWarmPoolStatus {
     /// How many unclaimed Sandboxes there are, ready or not.
@@ -56,7 +71,17 @@ pub struct SandboxWarmPoolStatus {
     #[serde(default, skip_serializing_if = "omit_zero")]
     pub ready_replicas: i32,
 
+    /// How many there should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub desired_replicas: Option<i32>,
+
     /// The label selector that finds them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub selector: String,
+
+    /// Ready: whether there are as many as there should be. Progressing: whether those that are missing are on their way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions_schema")]
+    pub conditions: Vec<Condition>,
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::blueprint::{PodTemplate, VolumeClaimTemplate};
 use crate::conditions::conditions_schema;
 use crate::deadline::Deadline;
-use crate::lifecycle::ShutdownPolicy;
+use crate::lifecycle::{ShutdownPolicy, VolumeClaimRetentionPolicy};
+use crate::phase::SandboxPhase;
 
 /// CEL: volumes can neither be added, removed nor changed once the Sandbox exists.
 const VOLUMES_UNCHANGED: &str = "has(self.volumeClaimTemplates) == has(oldSelf.volumeClaimTemplates) && \
@@ -37,7 +38,10 @@ const VOLUMES_UNCHANGED: &str = "has(self.volumeClaimTemplates) == has(oldSelf.v
         type_ = "string",
         json_path = ".status.conditions[?(@.type=='Ready')].reason"
     ),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Node", type_ = "string", json_path = ".status.nodeName", priority = 1),
+    printcolumn(name = "IP", type_ = "string", json_path = ".status.podIPs[0]", priority = 1)
 )]
 #[schemars(extend("x-kubernetes-validations" = [{"rule": VOLUMES_UNCHANGED, "message": "volumeClaimTemplates is immutable"}]))]
 #[serde(rename_all = "camelCase")]
@@ -46,10 +50,14 @@ pub struct SandboxSpec {
     pub pod_template: PodTemplate,
 
     /// Volumes that belong to the Sandbox: one PersistentVolumeClaim each, named `<volume>-<sandbox>`. They survive
-    /// suspension and a Retain expiry, and go with the Sandbox. Cannot be changed after creation.
+    /// suspension and a Retain expiry, and go with the Sandbox unless `volumeClaimRetentionPolicy` keeps them. Cannot be changed after creation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub volume_claim_templates: Vec<VolumeClaimTemplate>,
+
+    /// Whether the volumes go with the Sandbox. Unset means that they do. Can be changed at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_claim_retention_policy: Option<VolumeClaimRetentionPolicy>,
 
     /// Whether the Sandbox has a headless Service of its name: true makes one, false removes it, unset leaves it as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +71,12 @@ pub struct SandboxSpec {
     /// deletes the Sandbox.
     #[serde(default)]
     pub shutdown_policy: ShutdownPolicy,
+
+    /// How long a Sandbox that Retain keeps outlives its expiry. 0 means not at all; unset means until somebody deletes
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub ttl_seconds_after_expired: Option<i32>,
 
     /// Running keeps a Pod. Suspended deletes it and keeps the volumes, the Service and the Sandbox itself.
     #[serde(default)]
@@ -88,6 +102,11 @@ pub struct SandboxStatus {
     /// The name of the Service, if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub service: String,
+
+    /// The Sandbox in one word: Pending, Running, Suspended, Succeeded, Failed or Terminating.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SandboxPhase")]
+    pub phase: Option<SandboxPhase>,
 
     /// Ready, Suspended, Finished and PodScheduled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::blueprint::{PodMetadata, VolumeClaimTemplate};
 use crate::conditions::conditions_schema;
 use crate::env::ClaimEnvVar;
-use crate::lifecycle::ClaimLifecycle;
+use crate::launch::ClaimLaunch;
+use crate::lifecycle::{ClaimLifecycle, LostSandboxPolicy};
+use crate::phase::ClaimPhase;
 
 /// What the claim asks for.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +36,9 @@ use crate::lifecycle::ClaimLifecycle;
         type_ = "string",
         json_path = ".status.conditions[?(@.type=='Ready')].reason"
     ),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase", priority = 1),
+    printcolumn(name = "Launch", type_ = "string", json_path = ".status.launch.type", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxClaimSpec {
@@ -44,6 +48,12 @@ pub struct SandboxClaimSpec {
     /// When the claim expires, and what happens then. Unset means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifecycle: Option<ClaimLifecycle>,
+
+    /// What happens when somebody else deletes the claim's Sandbox: Report says so, Replace gets another one. Unset means
+    /// Report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LostSandboxPolicy")]
+    pub lost_sandbox_policy: Option<LostSandboxPolicy>,
 
     /// Labels and annotations for the Pod, besides the template's. They may not contradict the template.
     #[serde(default, skip_serializing_if = "PodMetadata::is_empty")]
@@ -74,6 +84,11 @@ pub struct WarmPoolRef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxClaimStatus {
+    /// The claim in one word: Pending, Running, Suspended, Succeeded, Failed or Expired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ClaimPhase")]
+    pub phase: Option<ClaimPhase>,
+
     /// Ready and Finished, as the Sandbox reports them, or why there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions_schema")]
@@ -82,6 +97,10 @@ pub struct SandboxClaimStatus {
     /// The claimed Sandbox.
     #[serde(default)]
     pub sandbox: ClaimedSandbox,
+
+    /// How and when the claim got it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<ClaimLaunch>,
 }
 
 /// The Sandbox that a claim has got.

@@ -1,12 +1,15 @@
 //! SandboxTemplate v1beta1.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blueprint::{PodTemplate, VolumeClaimTemplate, VolumeClaimTemplatesPolicy};
+use crate::conditions::conditions_schema;
 use crate::env::EnvVarsInjectionPolicy;
 use crate::network::{NetworkPolicyManagement, NetworkPolicyRules};
+use crate::omit_zero;
 
 /// What Sandboxes made from this template are like.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,9 +20,16 @@ use crate::network::{NetworkPolicyManagement, NetworkPolicyRules};
     plural = "sandboxtemplates",
     shortname = "sandboxtemplate",
     namespaced,
+    status = "SandboxTemplateStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A blueprint for Sandboxes, with the policies that hold for all of them."
+    doc = "A blueprint for Sandboxes, with the policies that hold for all of them.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxTemplateSpec {
@@ -52,4 +62,19 @@ pub struct SandboxTemplateSpec {
     /// Whether claims may bring volumes: Allowed lets them add, Overrides also replace, Disallowed refuses.
     #[serde(default)]
     pub volume_claim_templates_policy: VolumeClaimTemplatesPolicy,
+}
+
+/// Whether the template can be used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxTemplateStatus {
+    /// The metadata.generation this status was written for.
+    #[serde(default, skip_serializing_if = "omit_zero")]
+    #[schemars(range(min = 0))]
+    pub observed_generation: i64,
+
+    /// Ready: whether its NetworkPolicy is as the template says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions_schema")]
+    pub conditions: Vec<Condition>,
 }

@@ -92,7 +92,7 @@ fn how_it_finished_outlives_the_end() {
     world.settle();
     world.pods.clear();
     assert_eq!(said(&world, "Finished").as_deref(), Some("True/PodSucceeded: Pod completed successfully"));
-    assert_eq!(world.status().phase.as_str(), "Succeeded");
+    assert_eq!(world.status().value()["phase"], "Succeeded");
 }
 
 #[test]

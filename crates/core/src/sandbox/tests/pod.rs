@@ -182,5 +182,5 @@ fn a_sandbox_that_is_being_deleted_is_left_to_the_garbage_collector() {
     let deleted = json!({"metadata": {"deletionTimestamp": "2030-01-01T12:00:00Z"}});
     let world = sandbox("demo").with_service(true).with(deleted);
     assert_eq!(world.plan(), Plan::default());
-    assert_eq!(world.status().phase.as_str(), "Terminating");
+    assert_eq!(world.status().value()["phase"], "Terminating");
 }

@@ -38,7 +38,7 @@ fn a_sandbox_without_its_pod_is_suspended_and_names_none() {
     let suspended = said(&world, "Suspended").unwrap();
     assert_eq!(suspended, "True/PodTerminated: Pod has been terminated. Sandbox is suspended");
     assert_eq!(ready(&world), "False/SandboxSuspended: Sandbox is suspended");
-    assert_eq!(world.status().phase.as_str(), "Suspended");
+    assert_eq!(world.status().value()["phase"], "Suspended");
 }
 
 #[test]

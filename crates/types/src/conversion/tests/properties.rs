@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::option::of;
 use proptest::prelude::*;
 
+use super::ours::with_our_fields;
 use super::*;
 use crate::{v1alpha1, v1beta1};
 
@@ -141,9 +142,9 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn beta_template()(policy in prop_oneof!["Disallowed", "Allowed", "Overrides"]) -> Value {
+    fn beta_template()(policy in prop_oneof!["Disallowed", "Allowed", "Overrides"], seen in any::<bool>()) -> Value {
         let spec = json!({"podTemplate": pod_template(), "volumeClaimTemplatesPolicy": policy});
-        object("extensions.agents.x-k8s.io", "v1beta1", "SandboxTemplate", spec, None)
+        object("extensions.agents.x-k8s.io", "v1beta1", "SandboxTemplate", spec, seen.then(|| json!({})))
     }
 }
 
@@ -156,13 +157,10 @@ prop_compose! {
 }
 
 fn alpha_template() -> impl Strategy<Value = Value> {
-    Just(object(
-        "extensions.agents.x-k8s.io",
-        "v1alpha1",
-        "SandboxTemplate",
-        json!({"podTemplate": pod_template()}),
-        None,
-    ))
+    any::<bool>().prop_map(|seen| {
+        let spec = json!({"podTemplate": pod_template()});
+        object("extensions.agents.x-k8s.io", "v1alpha1", "SandboxTemplate", spec, seen.then(|| json!({})))
+    })
 }
 
 fn alpha_pool() -> impl Strategy<Value = Value> {
@@ -179,11 +177,15 @@ fn alpha_pool() -> impl Strategy<Value = Value> {
 }
 
 fn beta() -> impl Strategy<Value = Value> {
-    prop_oneof![beta_sandbox(), beta_claim(), beta_template(), beta_pool()]
+    perhaps_with_ours(prop_oneof![beta_sandbox(), beta_claim(), beta_template(), beta_pool()])
 }
 
 fn alpha() -> impl Strategy<Value = Value> {
-    prop_oneof![alpha_sandbox(), alpha_claim(), alpha_template(), alpha_pool()]
+    perhaps_with_ours(prop_oneof![alpha_sandbox(), alpha_claim(), alpha_template(), alpha_pool()])
+}
+
+fn perhaps_with_ours(objects: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    (objects, any::<bool>()).prop_map(|(object, ours)| if ours { with_our_fields(object) } else { object })
 }
 
 /// Whether an object can be read as the Rust type of its kind and version.
