@@ -81,6 +81,11 @@ impl Caches {
         self.change(Urgency::Live, |world| learn_gone(world, target.kind, &target.key, uid));
     }
 
+    /// Which object is known under a name.
+    pub(crate) fn uid(&self, target: &Target) -> Option<Uid> {
+        self.read(|world| uid(world, target.kind, &target.key))
+    }
+
     /// Waits until everything there is has been listed once.
     pub(crate) async fn synced(&self) {
         // The sender lives as long as `self`, so that waiting cannot fail.
@@ -115,6 +120,19 @@ fn learn(world: &mut World, kind: Kind, object: &Value) -> Result<Vec<Wake>, Mis
         Kind::Service => world.learn::<ServiceView>(object),
         Kind::PersistentVolumeClaim => world.learn::<VolumeView>(object),
         Kind::NetworkPolicy => world.learn::<NetworkPolicyView>(object),
+    }
+}
+
+fn uid(world: &World, kind: Kind, key: &Key) -> Option<Uid> {
+    match kind {
+        Kind::Sandbox => world.sandboxes.uid(key),
+        Kind::SandboxClaim => world.claims.uid(key),
+        Kind::SandboxTemplate => world.templates.uid(key),
+        Kind::SandboxWarmPool => world.pools.uid(key),
+        Kind::Pod => world.pods.uid(key),
+        Kind::Service => world.services.uid(key),
+        Kind::PersistentVolumeClaim => world.volumes.uid(key),
+        Kind::NetworkPolicy => world.network_policies.uid(key),
     }
 }
 

@@ -79,7 +79,7 @@ impl Pools {
             match write {
                 Write::Create { .. } | Write::Delete { .. } => self.send(write.clone(), key),
                 Write::Patch { .. } => {
-                    is_settled &= self.context.carry_out([write], Class::Housekeeping).await.is_ok()
+                    is_settled &= self.context.carry_out([write], Class::Housekeeping).await.is_ok();
                 }
             }
         }

@@ -24,7 +24,7 @@ use crate::world::Held;
 const PAGE: u32 = 500;
 /// How long the server keeps one watch. Ours ends a little later by itself, should the server be gone without a word.
 const WATCH_SECONDS: u32 = 290;
-const WATCH_PATIENCE: Duration = Duration::from_secs(300);
+const WATCH_PATIENCE: Duration = Duration::from_mins(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
 

@@ -61,13 +61,9 @@ impl Writer {
             (Ok(object), Write::Delete { target, uid, .. }) => self.learn_deletion(target, uid, object),
             (Ok(object), _) => self.learn(write.target().kind, object),
             (
-                Err(Failure::Missing(_)),
-                Write::Patch { target, lock: Lock::Uid(uid) | Lock::Version(uid, _), .. },
-            )
-            | (Err(Failure::Missing(_)), Write::Delete { target, uid, .. }) => {
-                self.caches.learn_gone(target, uid)
-            }
-            (Err(Failure::Conflict(_) | Failure::Exists(_) | Failure::Unanswered(_)), _) => {
+                Err(Failure::Conflict(_) | Failure::Exists(_) | Failure::Missing(_) | Failure::Unanswered(_)),
+                _,
+            ) => {
                 // What stands in the way decides what to do next. A failure to read it shows in the next attempt.
                 let _ = self.read(write.target()).await;
             }
@@ -78,6 +74,7 @@ impl Writer {
 
     /// Reads an object from the API server itself, and takes over what it says.
     pub(crate) async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
+        let known = self.caches.uid(target);
         let request =
             Request::new(path(target.kind, &target.key)).get(&target.key.name, &GetParams::default())?;
         match self.send(request).await {
@@ -85,7 +82,13 @@ impl Writer {
                 self.learn(target.kind, &object);
                 Ok(Some(object))
             }
-            Err(Failure::Missing(_)) => Ok(None),
+            Err(Failure::Missing(_)) => {
+                // Another of that name may have come meanwhile; only the one that was asked about is gone.
+                if let Some(uid) = known {
+                    self.caches.learn_gone(target, &uid);
+                }
+                Ok(None)
+            }
             Err(failure) => Err(failure),
         }
     }

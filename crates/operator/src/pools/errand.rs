@@ -15,9 +15,8 @@ use crate::writer::Failure;
 pub(super) async fn run(context: Arc<Context>, pool: Key, write: Write) {
     let answer = context.writer.write(&write, Class::Housekeeping).await;
     let landing = match answer {
-        Ok(_) => Landing::Landed,
-        // It is settled one way or the other, and the caches know which.
-        Err(Failure::Conflict(_) | Failure::Exists(_)) => Landing::Landed,
+        // Done, or settled some other way that the caches know.
+        Ok(_) | Err(Failure::Conflict(_) | Failure::Exists(_)) => Landing::Landed,
         Err(Failure::Missing(_)) if matches!(write, Write::Delete { .. }) => Landing::Landed,
         Err(Failure::Unanswered(problem)) if is_seen(&context, &write) => {
             tracing::debug!(%problem, "an errand was done though nobody answered");
