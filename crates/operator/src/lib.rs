@@ -38,6 +38,7 @@ use pools::{Ledgers, Pools};
 use sandboxes::Sandboxes;
 use templates::Templates;
 use traffic::Traffic;
+use watches::Reach;
 use workers::Crew;
 use writer::Writer;
 
@@ -73,8 +74,7 @@ impl Operator {
     ) -> Self {
         let (caches, traffic, dice) =
             (Arc::new(Caches::new(Arc::clone(&clock))), Traffic::new(settings.requests), Arc::new(dice));
-        let mut background =
-            watches::start(&client, &caches, settings.children, settings.namespace.as_deref());
+        let mut background = watches::start(&client, &caches, &reach);
         let (recorder, sending) = Recorder::new(
             client.clone(),
             Arc::clone(&traffic),

@@ -39,30 +39,48 @@ pub enum ChildScope {
     Labelled,
 }
 
-/// Starts following every kind, in one namespace or in all.
-pub(crate) fn start(
-    client: &Client,
-    caches: &Arc<Caches>,
-    children: ChildScope,
-    namespace: Option<&str>,
-) -> JoinSet<()> {
-    let all = None;
+/// What is followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach {
+    /// One namespace, or all.
+    pub(crate) namespace: Option<Arc<str>>,
+    pub(crate) children: ChildScope,
+    /// Whether there are claims, templates and pools.
+    pub(crate) extensions: bool,
+}
+
+/// Starts following every kind.
+pub(crate) fn start(client: &Client, caches: &Arc<Caches>, reach: &Reach) -> JoinSet<()> {
     let feed =
-        Feed { client: client.clone(), caches: Arc::clone(caches), namespace: namespace.map(Into::into) };
-    let children = match children {
+        Feed { client: client.clone(), caches: Arc::clone(caches), namespace: reach.namespace.clone() };
+    let label = match reach.children {
         ChildScope::All => None,
         ChildScope::Labelled => Some(asb_types::labels::SANDBOX_NAME_HASH),
     };
     let mut watches = JoinSet::new();
-    watches.spawn(follow::<TemplateView>(feed.clone(), all));
-    watches.spawn(follow::<PoolView>(feed.clone(), all));
-    watches.spawn(follow::<SandboxView>(feed.clone(), all));
-    watches.spawn(follow::<ClaimView>(feed.clone(), all));
-    watches.spawn(follow::<PodView>(feed.clone(), children));
-    watches.spawn(follow::<ServiceView>(feed.clone(), children));
-    watches.spawn(follow::<VolumeView>(feed.clone(), children));
-    watches.spawn(follow::<NetworkPolicyView>(feed.clone(), all));
+    watches.spawn(follow::<SandboxView>(feed.clone(), None));
+    watches.spawn(follow::<PodView>(feed.clone(), label));
+    watches.spawn(follow::<ServiceView>(feed.clone(), label));
+    watches.spawn(follow::<VolumeView>(feed.clone(), label));
+    if reach.extensions {
+        watches.spawn(follow::<TemplateView>(feed.clone(), None));
+        watches.spawn(follow::<PoolView>(feed.clone(), None));
+        watches.spawn(follow::<ClaimView>(feed.clone(), None));
+        watches.spawn(follow::<NetworkPolicyView>(feed, None));
+    } else {
+        leave_empty::<TemplateView>(caches);
+        leave_empty::<PoolView>(caches);
+        leave_empty::<ClaimView>(caches);
+        leave_empty::<NetworkPolicyView>(caches);
+    }
     watches
+}
+
+/// Objects of this kind do not matter: none are known, and none are waited for.
+fn leave_empty<V: Held>(caches: &Caches) {
+    caches.change(Urgency::Backlog, |world| {
+        world.take::<V>(|cache| cache.replace(Vec::new(), Version::default()))
+    });
 }
 
 /// Follows one kind for ever.
