@@ -74,6 +74,11 @@ impl Operator {
     ) -> Self {
         let (caches, traffic, dice) =
             (Arc::new(Caches::new(Arc::clone(&clock))), Traffic::new(settings.requests), Arc::new(dice));
+        let reach = Reach {
+            namespace: settings.namespace.as_deref().map(Into::into),
+            children: settings.children,
+            extensions: settings.extensions,
+        };
         let mut background = watches::start(&client, &caches, &reach);
         let (recorder, sending) = Recorder::new(
             client.clone(),
