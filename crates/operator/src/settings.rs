@@ -14,6 +14,12 @@ pub struct Settings {
     pub workers: Workers,
     /// What holds for all pools.
     pub pools: pool::Settings,
+    /// Whether what happens to claims is told in events.
+    pub claim_events: bool,
+    /// Whether claims are annotated with when they were first seen and first ready.
+    pub claim_annotations: bool,
+    /// Under which domains a claim may label its Pod.
+    pub allowed_label_domains: Vec<String>,
     /// How long changes to a Pod's metadata are gathered before they are written.
     pub write_behind: SignedDuration,
     pub children: ChildScope,
@@ -45,6 +51,9 @@ impl Default for Settings {
             extensions: true,
             workers: Workers::default(),
             pools: pool::Settings::default(),
+            claim_events: true,
+            claim_annotations: true,
+            allowed_label_domains: vec!["sandbox.users.io".to_owned()],
             write_behind: SignedDuration::ZERO,
             children: ChildScope::default(),
             requests: 64,

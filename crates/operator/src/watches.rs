@@ -39,23 +39,40 @@ pub enum ChildScope {
     Labelled,
 }
 
-/// Starts following every kind.
-pub(crate) fn start(client: &Client, caches: &Arc<Caches>, children: ChildScope) -> JoinSet<()> {
+/// Starts following every kind that is looked after.
+pub(crate) fn start(
+    client: &Client,
+    caches: &Arc<Caches>,
+    children: ChildScope,
+    extensions: bool,
+) -> JoinSet<()> {
     let all = None;
     let children = match children {
         ChildScope::All => None,
         ChildScope::Labelled => Some(asb_types::labels::SANDBOX_NAME_HASH),
     };
     let mut watches = JoinSet::new();
-    watches.spawn(follow::<TemplateView>(client.clone(), Arc::clone(caches), all));
-    watches.spawn(follow::<PoolView>(client.clone(), Arc::clone(caches), all));
+    if extensions {
+        watches.spawn(follow::<TemplateView>(client.clone(), Arc::clone(caches), all));
+        watches.spawn(follow::<PoolView>(client.clone(), Arc::clone(caches), all));
+        watches.spawn(follow::<ClaimView>(client.clone(), Arc::clone(caches), all));
+        watches.spawn(follow::<NetworkPolicyView>(client.clone(), Arc::clone(caches), all));
+    } else {
+        leave_out::<TemplateView>(caches);
+        leave_out::<PoolView>(caches);
+        leave_out::<ClaimView>(caches);
+        leave_out::<NetworkPolicyView>(caches);
+    }
     watches.spawn(follow::<SandboxView>(client.clone(), Arc::clone(caches), all));
-    watches.spawn(follow::<ClaimView>(client.clone(), Arc::clone(caches), all));
     watches.spawn(follow::<PodView>(client.clone(), Arc::clone(caches), children));
     watches.spawn(follow::<ServiceView>(client.clone(), Arc::clone(caches), children));
     watches.spawn(follow::<VolumeView>(client.clone(), Arc::clone(caches), children));
-    watches.spawn(follow::<NetworkPolicyView>(client.clone(), Arc::clone(caches), all));
     watches
+}
+
+/// Counts a kind as seen that is none of our business: it may not be served here, or we may not read it.
+fn leave_out<V: Held>(caches: &Caches) {
+    caches.change(Urgency::Backlog, |world| world.take::<V>(|cache| cache.replace(Vec::new(), Version(0))));
 }
 
 /// Follows one kind for ever.
@@ -228,4 +245,24 @@ fn path(kind: Kind) -> String {
 
 fn number(version: &str) -> Version {
     Version(version.parse().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_extensions_only_sandboxes_and_their_children_are_waited_for() {
+        let caches = Caches::default();
+        leave_out::<TemplateView>(&caches);
+        leave_out::<PoolView>(&caches);
+        leave_out::<ClaimView>(&caches);
+        leave_out::<NetworkPolicyView>(&caches);
+        assert!(!caches.is_synced());
+        leave_out::<SandboxView>(&caches);
+        leave_out::<PodView>(&caches);
+        leave_out::<ServiceView>(&caches);
+        leave_out::<VolumeView>(&caches);
+        assert!(caches.is_synced());
+    }
 }
