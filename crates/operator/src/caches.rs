@@ -41,6 +41,13 @@ pub(crate) struct Caches {
     clock: Arc<dyn Clock>,
 }
 
+#[cfg(test)]
+impl Default for Caches {
+    fn default() -> Self {
+        Self::new(Arc::new(crate::clock::SystemClock))
+    }
+}
+
 impl Caches {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { world: Mutex::default(), queues: Queues::default(), synced: watch::Sender::new(false), clock }

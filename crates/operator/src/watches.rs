@@ -266,3 +266,23 @@ fn loses_track(interruption: &Interruption) -> bool {
 fn number(version: &str) -> Version {
     Version(version.parse().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_extensions_only_sandboxes_and_their_children_are_waited_for() {
+        let caches = Caches::default();
+        leave_out::<TemplateView>(&caches);
+        leave_out::<PoolView>(&caches);
+        leave_out::<ClaimView>(&caches);
+        leave_out::<NetworkPolicyView>(&caches);
+        assert!(!caches.is_synced());
+        leave_out::<SandboxView>(&caches);
+        leave_out::<PodView>(&caches);
+        leave_out::<ServiceView>(&caches);
+        leave_out::<VolumeView>(&caches);
+        assert!(caches.is_synced());
+    }
+}
