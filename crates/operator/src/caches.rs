@@ -1,6 +1,7 @@
 //! The [`World`], shared: taken over by the watches and by the answers to our writes, read by the controllers, which are
 //! woken in their queues.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use asb_core::object::{Key, MissingMetadata, Uid};
@@ -39,6 +40,12 @@ pub(crate) struct Caches {
     pub(crate) queues: Queues,
     synced: watch::Sender<bool>,
     clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for Caches {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Caches").field("queues", &self.queues).finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

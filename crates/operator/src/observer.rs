@@ -11,7 +11,7 @@ use crate::templates::Templates;
 use crate::workers::Controller;
 
 /// Sees the operator from outside, whatever it is doing.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Observer {
     caches: Arc<Caches>,
     leading: Arc<AtomicBool>,

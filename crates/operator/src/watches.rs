@@ -68,16 +68,16 @@ pub(crate) fn start(client: &Client, caches: &Arc<Caches>, reach: &Reach) -> Joi
         watches.spawn(follow::<ClaimView>(feed.clone(), None));
         watches.spawn(follow::<NetworkPolicyView>(feed, None));
     } else {
-        leave_empty::<TemplateView>(caches);
-        leave_empty::<PoolView>(caches);
-        leave_empty::<ClaimView>(caches);
-        leave_empty::<NetworkPolicyView>(caches);
+        leave_out::<TemplateView>(caches);
+        leave_out::<PoolView>(caches);
+        leave_out::<ClaimView>(caches);
+        leave_out::<NetworkPolicyView>(caches);
     }
     watches
 }
 
-/// Objects of this kind do not matter: none are known, and none are waited for.
-fn leave_empty<V: Held>(caches: &Caches) {
+/// Counts a kind as seen that is none of our business: it may not be served here, or we may not read it.
+fn leave_out<V: Held>(caches: &Caches) {
     caches.change(Urgency::Backlog, |world| {
         world.take::<V>(|cache| cache.replace(Vec::new(), Version::default()))
     });
