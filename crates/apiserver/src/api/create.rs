@@ -1,7 +1,5 @@
 //! Creating objects.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::{Api, Target, exists, failed};
@@ -61,12 +59,12 @@ impl Api {
             match self.store_new(target, &name, stored, options).await {
                 Err(WriteError::Rejected(Rejection::Exists(_))) if generates && attempt < MOST_NAMES => {}
                 Err(WriteError::Rejected(Rejection::Exists(entry))) if generates => {
-                    return Err(exists(target, &name, &entry.value).retry_after(1));
+                    return Err(exists(target, &name, &entry).retry_after(1));
                 }
                 Err(error) => return Err(failed(target, &name, error)),
                 Ok(stored) => {
                     warnings.extend(rules::warnings(target.resource, &stored, None));
-                    let object = rules::to_version(target.resource, &stored)?.into_owned();
+                    let object = rules::to_version(target.resource, stored)?;
                     return Ok(Created { object, warnings });
                 }
             }
@@ -110,8 +108,7 @@ impl Api {
                 None => Ok(stored),
             };
         }
-        let entry = self.store.put(key, Precondition::Absent, stored).await?;
-        Ok(Arc::unwrap_or_clone(entry).value)
+        Ok(self.store.put(key, Precondition::Absent, stored).await?.object)
     }
 }
 

@@ -1,15 +1,14 @@
 //! Lists as clients want them: whole, as tables, or only metadata. A list of ten thousand is written straight into the
 //! answer, object by object, and never exists as one value.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
-use crate::api::{Page, shown};
+use crate::api::{Page, is_as_stored, shown};
 use crate::negotiation::{Extent, Form, Representation, Syntax};
 use crate::object::Object;
 use crate::resource::Resource;
 use crate::status::Status;
+use crate::store::Text;
 use crate::table::{self, Columns, IncludeObject};
 
 /// What the parts of a page become.
@@ -19,20 +18,20 @@ pub(super) fn write(
     representation: Representation,
     include: IncludeObject,
 ) -> Result<Vec<u8>, Status> {
-    let objects: Vec<Cow<'_, Value>> =
-        page.entries.iter().map(|entry| shown(resource, &entry.value)).collect::<Result<_, _>>()?;
+    let objects = || page.entries.iter().map(|entry| shown(resource, entry));
     let metadata = metadata(page);
     match representation.form {
         Form::Table(version) => {
-            let rows: Vec<&Value> = objects.iter().map(AsRef::as_ref).collect();
+            let mut refused = None;
+            let rows = objects().map_while(|object| object.map_err(|status| refused = Some(status)).ok());
             let table =
-                table::table(columns(resource), &rows, metadata, include, true, jiff::Timestamp::now());
-            let table = in_version(table, version);
-            encode(&table, representation.syntax)
+                table::table(columns(resource), rows, metadata, include, true, jiff::Timestamp::now());
+            refused.map_or_else(|| encode(&in_version(table, version), representation.syntax), Err)
         }
         Form::Partial(Extent::Object, _) => Err(wrong_extent(resource, Extent::List)),
         Form::Partial(Extent::List, version) => {
-            let items: Vec<Value> = objects.iter().map(|object| partial(object, version)).collect();
+            let partial = |object: Result<Value, Status>| object.map(|object| partial(&object, version));
+            let items: Vec<Value> = objects().map(partial).collect::<Result<_, _>>()?;
             let list = json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": format!("meta.k8s.io/{version}"),
@@ -44,8 +43,11 @@ pub(super) fn write(
         _ => {
             let metadata = with_continuation(resource, metadata);
             match representation.syntax {
-                Syntax::Yaml => encode(&whole(resource, &metadata, &objects), Syntax::Yaml),
-                Syntax::Json => Ok(written(resource, &metadata, &objects)),
+                Syntax::Yaml => {
+                    let items: Vec<Value> = objects().collect::<Result<_, _>>()?;
+                    encode(&whole(resource, &metadata, items), Syntax::Yaml)
+                }
+                Syntax::Json => written(resource, &metadata, page),
             }
         }
     }
@@ -121,14 +123,13 @@ fn with_continuation(resource: &Resource, mut metadata: Value) -> Value {
     metadata
 }
 
-fn whole(resource: &Resource, metadata: &Value, objects: &[Cow<'_, Value>]) -> Value {
-    let items: Vec<Value> = objects.iter().map(|object| item(resource, object)).collect();
+fn whole(resource: &Resource, metadata: &Value, objects: Vec<Value>) -> Value {
+    let items: Vec<Value> = objects.into_iter().map(|object| item(resource, object)).collect();
     json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata, "items": items})
 }
 
 /// Items of Kubernetes' own lists leave out what the list says already.
-fn item(resource: &Resource, object: &Value) -> Value {
-    let mut item = object.clone();
+fn item(resource: &Resource, mut item: Value) -> Value {
     if let Some(fields) = item.as_object_mut().filter(|_| resource.is_built_in()) {
         fields.remove("apiVersion");
         fields.remove("kind");
@@ -136,38 +137,35 @@ fn item(resource: &Resource, object: &Value) -> Value {
     item
 }
 
-fn written(resource: &Resource, metadata: &Value, objects: &[Cow<'_, Value>]) -> Vec<u8> {
+fn written(resource: &Resource, metadata: &Value, page: &Page) -> Result<Vec<u8>, Status> {
     let head =
         json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata});
-    let mut text = head.to_string().into_bytes();
+    let mut text =
+        Vec::with_capacity(512 + page.entries.iter().map(|it| it.text.json().len() + 1).sum::<usize>());
+    text.extend_from_slice(head.to_string().as_bytes());
     text.pop();
     text.extend_from_slice(b",\"items\":[");
-    for (index, object) in objects.iter().enumerate() {
+    for (index, entry) in page.entries.iter().enumerate() {
         if index > 0 {
             text.push(b',');
         }
-        write_item(resource, object, &mut text);
+        if is_as_stored(resource, entry) {
+            write_item(resource, &entry.text, &mut text);
+        } else {
+            write_item(resource, &Text::of(&shown(resource, entry)?), &mut text);
+        }
     }
     text.extend_from_slice(b"]}");
-    text
+    Ok(text)
 }
 
-fn write_item(resource: &Resource, object: &Value, text: &mut Vec<u8>) {
-    let Some(fields) = object.as_object().filter(|_| resource.is_built_in()) else {
-        serde_json::to_writer(text, object).expect("a JSON value becomes JSON");
-        return;
-    };
-    text.push(b'{');
-    let kept = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
-    for (index, (name, value)) in kept.enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        serde_json::to_writer(&mut *text, name).expect("text becomes JSON");
-        text.push(b':');
-        serde_json::to_writer(&mut *text, value).expect("a JSON value becomes JSON");
+fn write_item(resource: &Resource, object: &Text, text: &mut Vec<u8>) {
+    if resource.is_built_in() {
+        text.push(b'{');
+        text.extend_from_slice(object.rest());
+    } else {
+        text.extend_from_slice(object.json());
     }
-    text.push(b'}');
 }
 
 /// The version of a list that stands for one object.

@@ -1,0 +1,177 @@
+//! Objects as text: the form in which they are kept, on disk and in memory, and in which most answers show them. A tree of
+//! the same object takes several times the memory, and is made only for whoever computes with it.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+/// What an object says of its kind, in the order of writing. Lists leave it out of their items.
+const KIND: [&str; 2] = ["apiVersion", "kind"];
+
+/// JSON of one object, which begins with its version and kind.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Text {
+    json: Bytes,
+    /// Where that ends.
+    rest: usize,
+}
+
+impl Text {
+    pub fn of(object: &Value) -> Self {
+        let mut json = Vec::with_capacity(1024);
+        let Some(fields) = object.as_object() else {
+            serde_json::to_writer(&mut json, object).expect("a JSON value becomes JSON");
+            return Self { rest: json.len(), json: json.into_boxed_slice().into() };
+        };
+        json.push(b'{');
+        KIND.iter().filter_map(|name| fields.get_key_value(*name)).for_each(|it| write_field(&mut json, it));
+        let rest = json.len();
+        fields
+            .iter()
+            .filter(|(name, _)| !KIND.contains(&name.as_str()))
+            .for_each(|it| write_field(&mut json, it));
+        json.push(b'}');
+        Self { json: json.into_boxed_slice().into(), rest }
+    }
+
+    pub fn json(&self) -> &Bytes {
+        &self.json
+    }
+
+    /// The fields after version and kind, and the brace that closes the object.
+    pub fn rest(&self) -> &[u8] {
+        let rest = self.json.get(self.rest..).unwrap_or_default();
+        rest.strip_prefix(b",").unwrap_or(rest)
+    }
+
+    /// Whether the object says that it is in this version.
+    pub fn is_in(&self, api_version: &str) -> bool {
+        let said = self.json.strip_prefix(b"{\"apiVersion\":\"");
+        said.and_then(|said| said.strip_prefix(api_version.as_bytes()))
+            .is_some_and(|after| after.starts_with(b"\""))
+    }
+
+    pub fn value(&self) -> Value {
+        read(&self.json).expect("it was written from a value")
+    }
+
+    /// What stands under a pointer of field names such as `/spec/nodeName`, without making a tree of the rest.
+    pub fn at(&self, pointer: &str) -> Option<Value> {
+        let path: Vec<&str> = pointer.split('/').skip(1).collect();
+        Path(&path).deserialize(&mut reader(&self.json)).ok().flatten()
+    }
+}
+
+/// The tree of a text that this server wrote.
+pub(super) fn read(json: &[u8]) -> serde_json::Result<Value> {
+    let mut reader = reader(json);
+    let value = serde::Deserialize::deserialize(&mut reader)?;
+    reader.end().map(|()| value)
+}
+
+/// Objects were let in as deep as they are.
+fn reader(json: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead<'_>> {
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    reader.disable_recursion_limit();
+    reader
+}
+
+fn write_field(json: &mut Vec<u8>, (name, value): (&String, &Value)) {
+    if json.len() > 1 {
+        json.push(b',');
+    }
+    serde_json::to_writer(&mut *json, name).expect("text becomes JSON");
+    json.push(b':');
+    serde_json::to_writer(json, value).expect("a JSON value becomes JSON");
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&String::from_utf8_lossy(&self.json))
+    }
+}
+
+/// Reads the value under the path, and passes over all others.
+struct Path<'a>(&'a [&'a str]);
+
+impl<'de> DeserializeSeed<'de> for Path<'_> {
+    type Value = Option<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        match self.0 {
+            [] => serde::Deserialize::deserialize(reader).map(Some),
+            _ => reader.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Path<'_> {
+    type Value = Option<Value>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let Some((name, inner)) = self.0.split_first() else { return Ok(None) };
+        let mut found = None;
+        while let Some(field) = fields.next_key::<std::borrow::Cow<'de, str>>()? {
+            if field == *name {
+                found = fields.next_value_seed(Path(inner))?;
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text() -> Text {
+        Text::of(
+            &json!({"metadata": {"name": "a"}, "kind": "Pod", "apiVersion": "v1", "a": [1, 2.5, null], "\n": "ä"}),
+        )
+    }
+
+    #[test]
+    fn an_object_begins_with_its_version_and_kind() {
+        assert_eq!(format!("{:?}", text()).find(r#"{"apiVersion":"v1","kind":"Pod","\n":"#), Some(0));
+        assert_eq!(text().rest(), r#""\n":"ä","a":[1,2.5,null],"metadata":{"name":"a"}}"#.as_bytes());
+        assert!(text().is_in("v1") && !text().is_in("v") && !text().is_in("v1beta1"));
+    }
+
+    #[test]
+    fn what_is_missing_is_left_out() {
+        for object in
+            [json!({}), json!({"kind": "Pod"}), json!({"a": 1}), json!({"apiVersion": "v1"}), json!(3)]
+        {
+            assert_eq!(Text::of(&object).value(), object);
+        }
+        assert_eq!(Text::of(&json!({"a": 1})).rest(), br#""a":1}"#);
+        assert_eq!(Text::of(&json!({"kind": "Pod"})).rest(), b"}");
+    }
+
+    #[test]
+    fn what_goes_in_comes_out_however_deep_and_to_the_last_digit() {
+        let deep = (0..400).fold(json!({}), |inner, _| json!({"a": [inner]}));
+        for object in [deep, json!({"a": 6.02214076e23, "b": 0.1 + 0.2, "c": 1e300 / 7.0, "d": 1.0})] {
+            assert_eq!(Text::of(&object).value(), object);
+        }
+    }
+
+    #[test]
+    fn one_value_is_read_without_the_others() {
+        assert_eq!(text().at("/metadata/name"), Some(json!("a")));
+        assert_eq!(text().at("/a"), Some(json!([1, 2.5, null])));
+        for pointer in ["/metadata/uid", "/a/b", "/metadata/name/x", "/status"] {
+            assert_eq!(text().at(pointer), None, "{pointer}");
+        }
+    }
+}
