@@ -53,7 +53,9 @@ impl Api {
         })?;
         let generates = object.name().is_empty() && !object.meta_text("generateName").is_empty();
         for attempt in 1.. {
-            let candidate = self.finish(target, object.clone(), generates)?;
+            // Only a name that is made up may be taken, so that another is tried.
+            let draft = if generates { object.clone() } else { object.take() };
+            let candidate = self.finish(target, draft, generates)?;
             let name = candidate.name().to_owned();
             let stored = rules::to_storage(target.resource, candidate)?;
             match self.store_new(target, &name, stored, options).await {

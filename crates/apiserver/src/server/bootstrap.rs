@@ -14,12 +14,16 @@ const RULES: &str = "rbac.authorization.k8s.io";
 const EXTENSIONS: &str = "apiextensions.k8s.io";
 const DEFINITIONS: &str = "customresourcedefinitions";
 
-/// Writes that wait for each other only where they must, so that they reach the disk together.
+/// Writes that wait for each other only where they must, so that they reach the disk together. Definitions are large, and
+/// are made one after the other, so that the memory of one serves for the next.
 pub(super) async fn run(api: &Api) -> Result<(), Status> {
     try_join_all(NAMESPACES.map(|name| api.ensure("namespaces", "", namespace(name)))).await?;
     let rules = bootstrap::objects().into_iter().map(|it| api.ensure(plural(&it), RULES, it));
-    let definitions = missing_definitions(api).into_iter().map(|it| api.ensure(DEFINITIONS, EXTENSIONS, it));
-    try_join_all(rules.chain(definitions)).await.map(drop)
+    try_join_all(rules).await?;
+    for definition in missing_definitions(api) {
+        api.ensure(DEFINITIONS, EXTENSIONS, definition).await?;
+    }
+    Ok(())
 }
 
 /// Deriving definitions takes longer than all the rest of a start, and is for nothing where they are there.

@@ -8,8 +8,8 @@ use crate::negotiation::{Extent, Form, Representation, Syntax};
 use crate::object::Object;
 use crate::resource::Resource;
 use crate::status::Status;
-use crate::store::Text;
 use crate::table::{self, Columns, IncludeObject};
+use crate::text::Text;
 
 /// What the parts of a page become.
 pub(super) fn write(

@@ -14,8 +14,8 @@ use redb::{
 use thiserror::Error;
 
 use super::index::{Change, Index};
-use super::text::read;
 use super::{Entry, Key, Revision};
+use crate::text::read;
 
 /// Revision in 8 bytes, then the object as JSON.
 const OBJECTS: TableDefinition<&str, &[u8]> = TableDefinition::new("objects");

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Key, Summary, Text};
+use super::{Key, Summary};
+use crate::text::Text;
 
 /// A moment in the store's life: every write makes the next one. Clients see it as `resourceVersion`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -65,7 +65,7 @@ impl Text {
 }
 
 /// The tree of a text that this server wrote.
-pub(super) fn read(json: &[u8]) -> serde_json::Result<Value> {
+pub(crate) fn read(json: &[u8]) -> serde_json::Result<Value> {
     let mut reader = reader(json);
     let value = serde::Deserialize::deserialize(&mut reader)?;
     reader.end().map(|()| value)
