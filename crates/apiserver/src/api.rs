@@ -7,6 +7,7 @@ mod housekeeping;
 mod list;
 pub(crate) mod scale;
 mod surroundings;
+mod trees;
 mod update;
 mod watch;
 
@@ -26,11 +27,13 @@ use crate::resource::Resource;
 use crate::status::Status;
 use crate::store::{Entry, Key, Store, WriteError};
 use crate::{admission, rules};
+use trees::Trees;
 
 /// The objects of one cluster and their rules.
 pub struct Api {
     store: Store,
     registry: RwLock<Arc<Registry>>,
+    trees: Trees,
     clock: fn() -> Timestamp,
 }
 
@@ -55,7 +58,8 @@ impl Target<'_> {
 
 impl Api {
     pub fn new(store: Store) -> Self {
-        Self { store, registry: RwLock::new(Arc::new(Registry::new())), clock: Timestamp::now }
+        let registry = RwLock::new(Arc::new(Registry::new()));
+        Self { store, registry, trees: Trees::default(), clock: Timestamp::now }
     }
 
     pub fn store(&self) -> &Store {

@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out_however_deep_and_to_the_last_digit() {
         let deep = (0..400).fold(json!({}), |inner, _| json!({"a": [inner]}));
-        for object in [deep, json!({"a": 6.02214076e23, "b": 0.1 + 0.2, "c": 1e300 / 7.0, "d": 1.0})] {
+        for object in [deep, json!({"a": 6.022_140_76e23, "b": 0.1 + 0.2, "c": 1e300 / 7.0, "d": 1.0})] {
             assert_eq!(Text::of(&object).value(), object);
         }
     }

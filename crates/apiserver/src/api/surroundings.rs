@@ -28,8 +28,9 @@ impl Cluster for Surroundings<'_> {
     fn each(&self, kind: &GroupKind, visit: &mut dyn FnMut(&Value)) {
         let registry = self.0.registry();
         let resource = registry.stored().find(|it| it.group == kind.group && it.kind == kind.kind);
-        let entries = resource.map(|resource| self.0.store().list(&resource.scope(None)).entries);
-        entries.into_iter().flatten().for_each(|entry| visit(&entry.value()));
+        let Some(resource) = resource else { return };
+        let entries = self.0.store().list(&resource.scope(None)).entries;
+        self.0.trees.of(&resource.stored_as(), &entries).iter().for_each(|object| visit(object));
     }
 
     fn service_addresses(&self) -> AddressRange {

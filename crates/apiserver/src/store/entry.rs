@@ -53,7 +53,7 @@ pub struct Written {
 
 impl Entry {
     /// An object that bears its revision already.
-    pub(super) fn of(key: Key, revision: Revision, object: &Value) -> Arc<Self> {
+    pub(crate) fn of(key: Key, revision: Revision, object: &Value) -> Arc<Self> {
         Arc::new(Self { key, revision, text: Text::of(object), summary: Summary::of(object) })
     }
 
