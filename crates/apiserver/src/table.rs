@@ -58,7 +58,8 @@ impl Columns {
         Self { definitions, cells: Cells::Custom(columns) }
     }
 
-    fn row(&self, object: Value, include: IncludeObject, now: Timestamp) -> Value {
+    /// One row of a table.
+    pub fn row(&self, object: Value, include: IncludeObject, now: Timestamp) -> Value {
         let cells = match &self.cells {
             Cells::BuiltIn(printer) => printer.cells(&object, now),
             Cells::Custom(columns) => custom::cells(columns, &object, now),

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::object::Object;
 use crate::store::{Entry, Revision};
 
 /// By resource, and by the revision that wrote the object: no two states share one.
@@ -27,9 +26,7 @@ impl Trees {
 }
 
 fn read(entry: &Arc<Entry>) -> Arc<Value> {
-    let mut object = entry.value();
-    object.meta_mut().remove("managedFields");
-    Arc::new(object)
+    Arc::new(entry.text.value_without_managers())
 }
 
 #[cfg(test)]

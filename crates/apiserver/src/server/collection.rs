@@ -1,6 +1,8 @@
 //! Lists as clients want them: whole, as tables, or only metadata. A list of ten thousand is written straight into the
 //! answer, object by object, and never exists as one value.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::api::{Page, is_as_stored, shown};
@@ -8,6 +10,7 @@ use crate::negotiation::{Extent, Form, Representation, Syntax};
 use crate::object::Object;
 use crate::resource::Resource;
 use crate::status::Status;
+use crate::store::Entry;
 use crate::table::{self, Columns, IncludeObject};
 use crate::text::Text;
 
@@ -18,38 +21,12 @@ pub(super) fn write(
     representation: Representation,
     include: IncludeObject,
 ) -> Result<Vec<u8>, Status> {
-    let objects = || page.entries.iter().map(|entry| shown(resource, entry));
-    let metadata = metadata(page);
-    match representation.form {
-        Form::Table(version) => {
-            let mut refused = None;
-            let rows = objects().map_while(|object| object.map_err(|status| refused = Some(status)).ok());
-            let table =
-                table::table(columns(resource), rows, metadata, include, true, jiff::Timestamp::now());
-            refused.map_or_else(|| encode(&in_version(table, version), representation.syntax), Err)
-        }
-        Form::Partial(Extent::Object, _) => Err(wrong_extent(resource, Extent::List)),
-        Form::Partial(Extent::List, version) => {
-            let partial = |object: Result<Value, Status>| object.map(|object| partial(&object, version));
-            let items: Vec<Value> = objects().map(partial).collect::<Result<_, _>>()?;
-            let list = json!({
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": format!("meta.k8s.io/{version}"),
-                "metadata": metadata,
-                "items": items,
-            });
-            encode(&list, representation.syntax)
-        }
-        _ => {
-            let metadata = with_continuation(resource, metadata);
-            match representation.syntax {
-                Syntax::Yaml => {
-                    let items: Vec<Value> = objects().collect::<Result<_, _>>()?;
-                    encode(&whole(resource, &metadata, items), Syntax::Yaml)
-                }
-                Syntax::Json => written(resource, &metadata, page),
-            }
-        }
+    if let Form::Partial(Extent::Object, _) = representation.form {
+        return Err(wrong_extent(resource, Extent::List));
+    }
+    match representation.syntax {
+        Syntax::Json => written(resource, page, representation.form, include),
+        Syntax::Yaml => encode(&tree(resource, page, representation.form, include)?, Syntax::Yaml),
     }
 }
 
@@ -123,11 +100,6 @@ fn with_continuation(resource: &Resource, mut metadata: Value) -> Value {
     metadata
 }
 
-fn whole(resource: &Resource, metadata: &Value, objects: Vec<Value>) -> Value {
-    let items: Vec<Value> = objects.into_iter().map(|object| item(resource, object)).collect();
-    json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata, "items": items})
-}
-
 /// Items of Kubernetes' own lists leave out what the list says already.
 fn item(resource: &Resource, mut item: Value) -> Value {
     if let Some(fields) = item.as_object_mut().filter(|_| resource.is_built_in()) {
@@ -137,26 +109,78 @@ fn item(resource: &Resource, mut item: Value) -> Value {
     item
 }
 
-fn written(resource: &Resource, metadata: &Value, page: &Page) -> Result<Vec<u8>, Status> {
-    let head =
-        json!({"kind": resource.list_kind, "apiVersion": resource.api_version(), "metadata": metadata});
-    let mut text =
-        Vec::with_capacity(512 + page.entries.iter().map(|it| it.text.json().len() + 1).sum::<usize>());
-    text.extend_from_slice(head.to_string().as_bytes());
+/// A list without what is in it, and the name of the field for that.
+fn frame(resource: &Resource, page: &Page, form: Form, include: IncludeObject) -> (Value, &'static str) {
+    let metadata = metadata(page);
+    match form {
+        Form::Table(version) => {
+            let table = table::table(columns(resource), [], metadata, include, true, jiff::Timestamp::now());
+            (in_version(table, version), "rows")
+        }
+        Form::Partial(_, version) => {
+            let api_version = format!("meta.k8s.io/{version}");
+            (
+                json!({"kind": "PartialObjectMetadataList", "apiVersion": api_version, "metadata": metadata}),
+                "items",
+            )
+        }
+        Form::Whole | Form::Aggregated => {
+            let (kind, metadata) = (&resource.list_kind, with_continuation(resource, metadata));
+            (json!({"kind": kind, "apiVersion": resource.api_version(), "metadata": metadata}), "items")
+        }
+    }
+}
+
+/// The whole list as one value, for those who do not read JSON.
+fn tree(resource: &Resource, page: &Page, form: Form, include: IncludeObject) -> Result<Value, Status> {
+    let (mut list, field) = frame(resource, page, form, include);
+    let now = jiff::Timestamp::now();
+    let part = |object: Value| match form {
+        Form::Table(_) => columns(resource).row(object, include, now),
+        Form::Partial(_, version) => partial(&object, version),
+        Form::Whole | Form::Aggregated => item(resource, object),
+    };
+    let parts = page.entries.iter().map(|entry| shown(resource, entry).map(part));
+    let parts: Vec<Value> = parts.collect::<Result<_, _>>()?;
+    if !(parts.is_empty() && field == "rows") {
+        list[field] = parts.into();
+    }
+    Ok(list)
+}
+
+fn written(resource: &Resource, page: &Page, form: Form, include: IncludeObject) -> Result<Vec<u8>, Status> {
+    let (mut list, field) = frame(resource, page, form, include);
+    if page.entries.is_empty() && field == "rows" {
+        return encode(&list, Syntax::Json);
+    }
+    if let Some(list) = list.as_object_mut() {
+        list.remove(field);
+    }
+    let mut text = list.to_string().into_bytes();
+    text.reserve(page.entries.iter().map(|entry| entry.text.json().len()).sum());
     text.pop();
-    text.extend_from_slice(b",\"items\":[");
+    text.extend([b",\"", field.as_bytes(), b"\":["].concat());
+    let now = jiff::Timestamp::now();
     for (index, entry) in page.entries.iter().enumerate() {
         if index > 0 {
             text.push(b',');
         }
-        if is_as_stored(resource, entry) {
-            write_item(resource, &entry.text, &mut text);
-        } else {
-            write_item(resource, &Text::of(&shown(resource, entry)?), &mut text);
+        let object = shown_text(resource, entry)?;
+        match form {
+            Form::Table(_) => write_row(resource, &object, include, now, &mut text),
+            Form::Partial(_, version) => write_partial(&object, version, &mut text),
+            Form::Whole | Form::Aggregated => write_item(resource, &object, &mut text),
         }
     }
     text.extend_from_slice(b"]}");
     Ok(text)
+}
+
+fn shown_text<'a>(resource: &Resource, entry: &'a Entry) -> Result<Cow<'a, Text>, Status> {
+    if is_as_stored(resource, entry) {
+        return Ok(Cow::Borrowed(&entry.text));
+    }
+    Ok(Cow::Owned(Text::of(&shown(resource, entry)?)))
 }
 
 fn write_item(resource: &Resource, object: &Text, text: &mut Vec<u8>) {
@@ -166,6 +190,41 @@ fn write_item(resource: &Resource, object: &Text, text: &mut Vec<u8>) {
     } else {
         text.extend_from_slice(object.json());
     }
+}
+
+fn write_partial(object: &Text, version: &str, text: &mut Vec<u8>) {
+    text.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/");
+    text.extend_from_slice(version.as_bytes());
+    text.extend_from_slice(b"\",\"metadata\":");
+    text.extend_from_slice(object.metadata());
+    text.push(b'}');
+}
+
+/// A row with its cells from a tree, and with what it holds of its object from the text.
+fn write_row(
+    resource: &Resource,
+    object: &Text,
+    include: IncludeObject,
+    now: jiff::Timestamp,
+    text: &mut Vec<u8>,
+) {
+    // Columns of definitions may show anything.
+    let tree = if resource.is_built_in() { object.value_without_managers() } else { object.value() };
+    let mut row = columns(resource).row(tree, IncludeObject::None, now);
+    if let Some(row) = row.as_object_mut().filter(|_| include != IncludeObject::None) {
+        row.remove("object");
+    }
+    serde_json::to_writer(&mut *text, &row).expect("a JSON value becomes JSON");
+    if include == IncludeObject::None {
+        return;
+    }
+    text.pop();
+    text.extend_from_slice(b",\"object\":");
+    match include {
+        IncludeObject::Object => text.extend_from_slice(object.json()),
+        _ => write_partial(object, "v1", text),
+    }
+    text.push(b'}');
 }
 
 /// The version of a list that stands for one object.
