@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(crate) use managers::{applied, managed};
 use versions::bare_version;
-pub(crate) use versions::{to_storage, to_version};
+pub(crate) use versions::{is_as_stored, to_storage, to_version};
 
 use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};
 use crate::deletion::{self, Deletion, Grace};
@@ -313,12 +313,12 @@ pub(crate) fn returns_deleted_object(resource: &Resource) -> bool {
 }
 
 /// An object that only its finalizers kept goes with the last of them.
-pub(crate) fn goes_with_its_finalizers(resource: &Resource, new: &Value, old: &Value) -> bool {
+pub(crate) fn goes_with_its_finalizers(resource: &Resource, new: &Value, was_deleting: bool) -> bool {
     let grace = new.meta("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
     let is_empty_namespace = resource.kind != "Namespace"
         || !resource.group.is_empty()
         || new["spec"]["finalizers"].as_array().is_none_or(Vec::is_empty);
-    old.is_deleting() && grace == 0 && new.finalizers().next().is_none() && is_empty_namespace
+    was_deleting && grace == 0 && new.finalizers().next().is_none() && is_empty_namespace
 }
 
 /// Owners that are named twice are named once, and the writer hears of it.

@@ -1,8 +1,8 @@
 //! Where objects live: one file, one global revision, every acknowledged write on disk.
 //!
 //! One thread writes. It takes what is waiting as one batch, commits it with one fsync, and only then shows it to
-//! readers and answers. Reads never touch the disk: all objects are in memory, and so is the recent history that
-//! watches replay.
+//! readers and answers. Reads never touch the disk: all objects are in memory as the text that is on disk, and so is the
+//! recent history that watches replay.
 
 mod disk;
 mod entry;
@@ -10,6 +10,7 @@ mod history;
 mod index;
 mod key;
 mod plan;
+mod summary;
 mod view;
 mod watch;
 mod writer;
@@ -21,10 +22,11 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 pub use disk::{Disk, OpenError};
-pub use entry::{Entry, Event, EventKind, Revision};
+pub use entry::{Entry, Event, EventKind, Revision, Written};
 pub use history::Expired;
 pub use key::{Key, Scope};
 pub use plan::{Action, Precondition, Rejection, Write};
+pub use summary::Summary;
 pub use view::Listing;
 pub use watch::Watch;
 pub use writer::WriteError;
@@ -88,16 +90,16 @@ impl Store {
         key: Key,
         precondition: Precondition,
         value: Value,
-    ) -> Result<Arc<Entry>, WriteError> {
+    ) -> Result<Written, WriteError> {
         self.write(Write { key, precondition, action: Action::Put(value) }).await
     }
 
     /// Deletes an object and returns its last state, with the revision of its deletion.
-    pub async fn delete(&self, key: Key, precondition: Precondition) -> Result<Arc<Entry>, WriteError> {
+    pub async fn delete(&self, key: Key, precondition: Precondition) -> Result<Written, WriteError> {
         self.write(Write { key, precondition, action: Action::Delete }).await
     }
 
-    async fn write(&self, write: Write) -> Result<Arc<Entry>, WriteError> {
+    async fn write(&self, write: Write) -> Result<Written, WriteError> {
         let (answer, answered) = oneshot::channel();
         self.queue.send(Request { write, answer }).await.map_err(|_| WriteError::Closed)?;
         answered.await.map_err(|_| WriteError::Closed)?

@@ -1,7 +1,5 @@
 //! Creating objects.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::{Api, Target, bounds, exists, failed};
@@ -55,19 +53,21 @@ impl Api {
         })?;
         let generates = object.name().is_empty() && !object.meta_text("generateName").is_empty();
         for attempt in 1.. {
-            let candidate = self.finish(target, object.clone(), generates)?;
+            // Only a name that is made up may be taken, so that another is tried.
+            let draft = if generates { object.clone() } else { object.take() };
+            let candidate = self.finish(target, draft, generates)?;
             let name = candidate.name().to_owned();
             let stored = rules::to_storage(target.resource, candidate)?;
             bounds::check(&stored)?;
             match self.store_new(target, &name, stored, options).await {
                 Err(WriteError::Rejected(Rejection::Exists(_))) if generates && attempt < MOST_NAMES => {}
                 Err(WriteError::Rejected(Rejection::Exists(entry))) if generates => {
-                    return Err(exists(target, &name, &entry.value).retry_after(1));
+                    return Err(exists(target, &name, &entry).retry_after(1));
                 }
                 Err(error) => return Err(failed(target, &name, error)),
                 Ok(stored) => {
                     warnings.extend(rules::warnings(target.resource, None, &stored, None));
-                    let object = rules::to_version(target.resource, &stored)?.into_owned();
+                    let object = rules::to_version(target.resource, stored)?;
                     return Ok(Created { object, warnings });
                 }
             }
@@ -111,8 +111,7 @@ impl Api {
                 None => Ok(stored),
             };
         }
-        let entry = self.store.put(key, Precondition::Absent, stored).await?;
-        Ok(Arc::unwrap_or_clone(entry).value)
+        Ok(self.store.put(key, Precondition::Absent, stored).await?.object)
     }
 }
 

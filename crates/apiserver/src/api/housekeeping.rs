@@ -80,7 +80,7 @@ impl Api {
             return Ok(());
         };
         match self.store().get(&Key::new("namespaces", None, namespace)) {
-            Some(entry) if !entry.value.is_deleting() => {
+            Some(entry) if !entry.summary.is_deleting => {
                 // Boxed, because making the account is a creation too.
                 Box::pin(self.ensure("serviceaccounts", "", default_account(namespace))).await
             }

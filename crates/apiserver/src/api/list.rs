@@ -5,9 +5,12 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Api, Target, shown};
+use super::{Api, Target, is_as_stored, shown};
 use crate::options::ListOptions;
+use crate::resource::Resource;
+use crate::selector::Selector;
 use crate::status::Status;
 use crate::store::{Entry, Key, Listing, Revision, Store};
 
@@ -44,7 +47,7 @@ impl Api {
             listing.entries.retain(|entry| entry.key > last);
         }
         if !options.selector.is_empty() {
-            listing.entries.retain(|entry| matches(target, options, entry));
+            listing.entries.retain(|entry| is_selected(target.resource, &options.selector, entry));
         }
         Ok(page(listing, options))
     }
@@ -81,9 +84,16 @@ const CONTINUE_TOO_OLD: &str = "The provided continue parameter is too old to di
 
 const LIST_TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
 
-fn matches(target: &Target<'_>, options: &ListOptions, entry: &Entry) -> bool {
-    shown(target.resource, &entry.value)
-        .is_ok_and(|object| options.selector.matches(&object, &target.resource.selectable))
+/// Whether a selector wants an object, as this version of it shows it. Labels and names are the same in every version.
+pub(super) fn is_selected(resource: &Resource, selector: &Selector, entry: &Entry) -> bool {
+    let at = |pointer: &str| match pointer {
+        "/metadata/name" => Some(entry.key.name().into()),
+        "/metadata/namespace" => entry.key.namespace().map(Value::from),
+        _ if is_as_stored(resource, entry) => entry.text.at(pointer),
+        _ => shown(resource, entry).ok()?.pointer(pointer).cloned(),
+    };
+    selector.labels.matches_labels(|name| entry.summary.label(name))
+        && selector.fields.matches(&resource.selectable, at)
 }
 
 fn page(listing: Listing, options: &ListOptions) -> Page {

@@ -22,14 +22,15 @@ impl Cluster for Surroundings<'_> {
         let registry = self.0.registry();
         let resource = registry.stored().find(|it| it.group == kind.group && it.kind == kind.kind)?;
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
-        self.0.store().get(&resource.key(namespace, name)).map(|entry| entry.value.clone())
+        self.0.store().get(&resource.key(namespace, name)).map(|entry| entry.value())
     }
 
     fn each(&self, kind: &GroupKind, visit: &mut dyn FnMut(&Value)) {
         let registry = self.0.registry();
         let resource = registry.stored().find(|it| it.group == kind.group && it.kind == kind.kind);
-        let entries = resource.map(|resource| self.0.store().list(&resource.scope(None)).entries);
-        entries.into_iter().flatten().for_each(|entry| visit(&entry.value));
+        let Some(resource) = resource else { return };
+        let entries = self.0.store().list(&resource.scope(None)).entries;
+        self.0.trees.of(&resource.stored_as(), &entries).iter().for_each(|object| visit(object));
     }
 
     fn service_addresses(&self) -> AddressRange {

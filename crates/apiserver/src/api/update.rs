@@ -1,8 +1,6 @@
 //! Changing objects: whole, by patch, or through a subresource. One loop for all: propose from what is there, settle,
 //! check, write if nobody else wrote in between, and otherwise begin again.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::create::settle_namespace;
@@ -95,10 +93,10 @@ impl Api {
         target: &Target<'_>,
         name: &str,
         options: &WriteOptions,
-        entry: &Arc<Entry>,
+        entry: &Entry,
         propose: &Propose<'_>,
     ) -> Result<Updated, Obstacle> {
-        let live = rules::to_version(target.resource, &entry.value)?;
+        let live = rules::to_version(target.resource, entry.value())?;
         let mut new = match propose(Some(&live))? {
             Proposal::Applied(object) => object,
             Proposal::Replacement(object) => {
@@ -117,7 +115,7 @@ impl Api {
         settle_metadata(&mut new, &live);
         let warnings = [warnings, self.check(target, name, &mut new, &live)?].concat();
         if apply::same_but_for_times(&new, &live) {
-            return Ok(Updated { object: live.into_owned(), is_new: false, warnings });
+            return Ok(Updated { object: live, is_new: false, warnings });
         }
         let object = self.write(target, name, options, entry, new).await?;
         Ok(Updated { object, is_new: false, warnings })
@@ -150,7 +148,7 @@ impl Api {
         target: &Target<'_>,
         name: &str,
         options: &WriteOptions,
-        entry: &Arc<Entry>,
+        entry: &Entry,
         new: Value,
     ) -> Result<Value, Obstacle> {
         if options.is_dry_run {
@@ -158,7 +156,7 @@ impl Api {
         }
         let key = entry.key.clone();
         let unchanged = Precondition::Unchanged(entry.revision);
-        if rules::goes_with_its_finalizers(target.resource, &new, &entry.value) {
+        if rules::goes_with_its_finalizers(target.resource, &new, entry.summary.is_deleting) {
             return match self.store.delete(key, unchanged).await {
                 Err(WriteError::Rejected(Rejection::Changed(_))) => Err(Obstacle::Overtaken),
                 Err(error) => Err(failed(target, name, error).into()),
@@ -172,7 +170,7 @@ impl Api {
                 Err(Obstacle::Overtaken)
             }
             Err(error) => Err(failed(target, name, error).into()),
-            Ok(entry) => Ok(rules::to_version(target.resource, &entry.value)?.into_owned()),
+            Ok(written) => Ok(rules::to_version(target.resource, written.object)?),
         }
     }
 }

@@ -28,9 +28,10 @@ impl Controller for ClusterRoles {
 /// One round. A role that gathers from one that changed here is settled by the event of that change.
 async fn work(api: &Api) {
     let entries = api.store().list(&Scope::resource(ROLES)).entries;
-    let roles: Vec<&Value> = entries.iter().map(|entry| &entry.value).collect();
-    for entry in &entries {
-        let Some(gathered) = aggregated(&entry.value, &roles) else { continue };
+    let roles: Vec<Value> = entries.iter().map(|entry| entry.value()).collect();
+    let all: Vec<&Value> = roles.iter().collect();
+    for (entry, role) in entries.iter().zip(&roles) {
+        let Some(gathered) = aggregated(role, &all) else { continue };
         let written = api.amend(&entry.key, None, |role| role["rules"] = gathered.clone().into()).await;
         if let Err(status) = written {
             tracing::warn!(role = entry.key.name(), error = %status, "a role could not gather its rules");

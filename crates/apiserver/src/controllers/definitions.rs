@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Controller;
 use crate::api::{Api, DEFINITIONS, is_established};
@@ -15,7 +15,7 @@ use crate::registry::{self, Registry};
 use crate::resource::{Edition, Resource};
 use crate::schema::Schema;
 use crate::status::Status;
-use crate::store::{Entry, Event, Scope};
+use crate::store::{Entry, Event, Key, Scope};
 
 pub(super) struct Definitions(pub Arc<Api>);
 
@@ -43,13 +43,17 @@ impl Controller for Definitions {
 /// so.
 pub(crate) async fn serve_definitions(api: &Api) {
     let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    let statuses: Vec<Value> = entries.iter().map(|entry| status(api, entry, &entries)).collect();
+    let outlines: Vec<Value> = entries.iter().map(|entry| outline(entry)).collect();
+    let statuses: Vec<Value> = outlines.iter().map(|it| status(api, it, &outlines)).collect();
     let registry = api.registry();
     let established = entries.iter().zip(&statuses).filter(|(_, status)| is_established(status));
     let resources = established.flat_map(|(entry, _)| resources(entry, &registry));
     api.set_registry(registry.with_defined(resources.collect()));
-    for (entry, status) in entries.iter().zip(statuses) {
-        if let Err(error) = settle(api, entry, status).await {
+    let is_news = |(outline, status): &(Value, Value)| outline["status"] != *status;
+    for (entry, (_, status)) in
+        entries.iter().zip(outlines.into_iter().zip(statuses)).filter(|it| is_news(&it.1))
+    {
+        if let Err(error) = settle(api, &entry.key, status).await {
             tracing::warn!(definition = entry.key.name(), %error, "a definition's status could not be written");
         }
     }
@@ -66,7 +70,7 @@ fn resources(entry: &Entry, registry: &Registry) -> Vec<Arc<Resource>> {
 }
 
 fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
-    match Definition::compile(&entry.value) {
+    match Definition::compile(&entry.value()) {
         Ok(definition) => registry::resources(definition, &Edition::of(entry), metadata),
         Err(errors) => {
             tracing::warn!(definition = entry.key.name(), ?errors, "a definition cannot be served");
@@ -75,25 +79,28 @@ fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
     }
 }
 
-/// What a definition's status should say.
-fn status(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Value {
-    let others = all.iter().filter(|other| other.key != entry.key);
-    let others: Vec<&Value> = others.map(|other| &other.value).collect();
-    definition::status(&entry.value, &others, &time(api.now()))
+/// A definition without its schemas, which are large, and of which its status does not speak.
+fn outline(entry: &Entry) -> Value {
+    let at = |pointer| entry.text.at(pointer);
+    let spec = json!({"group": at("/spec/group"), "names": at("/spec/names")});
+    json!({"metadata": at("/metadata"), "spec": spec, "status": at("/status")})
 }
 
-async fn settle(api: &Api, entry: &Entry, status: Value) -> Result<(), Status> {
-    if entry.value.get("status") == Some(&status) {
-        return Ok(());
-    }
-    api.amend(&entry.key, Some("status"), |definition| definition["status"] = status.clone()).await
+/// What a definition's status should say.
+fn status(api: &Api, outline: &Value, all: &[Value]) -> Value {
+    let others: Vec<&Value> = all.iter().filter(|other| other.name() != outline.name()).collect();
+    definition::status(outline, &others, &time(api.now()))
+}
+
+async fn settle(api: &Api, key: &Key, status: Value) -> Result<(), Status> {
+    api.amend(key, Some("status"), |definition| definition["status"] = status.clone()).await
 }
 
 /// Removes what a definition that is being deleted defines, and then lets it go.
 async fn clean_up(api: &Api) {
     let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
     for entry in
-        entries.iter().filter(|entry| entry.value.is_deleting() && entry.value.has_finalizer(CLEANUP))
+        entries.iter().filter(|entry| entry.summary.is_deleting && entry.summary.has_finalizer(CLEANUP))
     {
         if let Err(status) = empty(api, entry).await {
             tracing::warn!(definition = entry.key.name(), error = %status, "what a definition defines could not be removed");
@@ -115,7 +122,7 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
     };
     api.amend(&definition.key, Some("status"), report).await?;
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    for object in objects.iter().filter(|object| !object.value.is_deleting()) {
+    for object in objects.iter().filter(|object| !object.summary.is_deleting) {
         api.remove(&object.key, &options).await?;
     }
     Ok(())

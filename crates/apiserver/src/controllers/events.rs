@@ -21,7 +21,7 @@ pub(super) async fn run(api: Arc<Api>) {
         sweep.tick().await;
         let now = Timestamp::now();
         for entry in api.store().list(&Scope::resource("events")).entries {
-            if is_old(&entry.value, now) {
+            if is_old(&entry.value(), now) {
                 // Somebody who wrote it meanwhile made it news again.
                 let _ = api.store().delete(entry.key.clone(), Precondition::Unchanged(entry.revision)).await;
             }

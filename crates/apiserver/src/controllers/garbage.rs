@@ -16,7 +16,7 @@ use crate::api::Api;
 use crate::object::Object;
 use crate::options::DeleteOptions;
 use crate::status::Status;
-use crate::store::{Event, EventKind, Key, Scope};
+use crate::store::{Entry, Event, EventKind, Key, Scope};
 
 pub(super) struct Collector {
     api: Arc<Api>,
@@ -32,12 +32,15 @@ impl Controller for Collector {
 
     async fn begin(&self) {
         let entries = self.api.store().list(&Scope::everything()).entries;
-        let index = entries.iter().fold(Dependents::default(), |mut index, entry| {
-            index.put(&entry.key, &entry.value);
-            index
-        });
+        let index = entries.iter().filter(|entry| entry.summary.has_owners).fold(
+            Dependents::default(),
+            |mut index, entry| {
+                index.put(&entry.key, &entry.value());
+                index
+            },
+        );
         *self.index() = index;
-        let keys = entries.iter().filter(|entry| is_of_interest(&entry.value)).map(|entry| entry.key.clone());
+        let keys = entries.iter().filter(|entry| is_of_interest(entry)).map(|entry| entry.key.clone());
         self.work(keys.collect()).await;
     }
 
@@ -54,18 +57,19 @@ impl Collector {
 
     /// Updates the index, and says which objects may now need something.
     fn touched_by(&self, event: &Event) -> Vec<Key> {
-        let (key, object) = (&event.entry.key, &event.entry.value);
+        let (key, summary) = (&event.entry.key, &event.entry.summary);
+        let object = if summary.has_owners { event.entry.value() } else { Value::Null };
         let mut index = self.index();
         if event.kind == EventKind::Deleted {
             index.remove(key);
             let owners = object.owners().iter().filter_map(|owner| self.owner_key(key, owner));
-            return index.of(object.uid()).chain(owners).collect();
+            return index.of(&summary.uid).chain(owners).collect();
         }
-        index.put(key, object);
+        index.put(key, &object);
         let changes_dependents =
-            object.is_deleting() && event.previous.as_ref().is_none_or(|it| !it.value.is_deleting());
-        let dependents = if changes_dependents { index.of(object.uid()).collect() } else { Vec::new() };
-        is_of_interest(object).then(|| key.clone()).into_iter().chain(dependents).collect()
+            summary.is_deleting && event.previous.as_ref().is_none_or(|it| !it.summary.is_deleting);
+        let dependents = if changes_dependents { index.of(&summary.uid).collect() } else { Vec::new() };
+        is_of_interest(&event.entry).then(|| key.clone()).into_iter().chain(dependents).collect()
     }
 
     async fn work(&self, keys: BTreeSet<Key>) {
@@ -78,7 +82,7 @@ impl Collector {
 
     async fn tend(&self, key: &Key) -> Result<(), Status> {
         let Some(entry) = self.api.store().get(key) else { return Ok(()) };
-        let object = &entry.value;
+        let object = &entry.value();
         let owners: Vec<Owner> = object.owners().iter().map(|owner| self.owner(key, owner)).collect();
         let dependents: Vec<Key> = self.index().of(object.uid()).collect();
         let blocking = dependents.iter().filter(|key| self.blocks(key, object.uid())).count();
@@ -122,8 +126,8 @@ impl Collector {
     fn owner(&self, dependent: &Key, reference: &Value) -> Owner {
         let uid = reference["uid"].as_str().unwrap_or_default().to_owned();
         let Some(key) = self.owner_key(dependent, reference) else { return Owner::unknown(uid) };
-        match self.api.store().get(&key).filter(|entry| entry.value.uid() == uid) {
-            Some(entry) => Owner::there(uid, &entry.value),
+        match self.api.store().get(&key).filter(|entry| *entry.summary.uid == *uid) {
+            Some(entry) => Owner::there(uid, &entry.value()),
             None => Owner::gone(uid),
         }
     }
@@ -139,7 +143,7 @@ impl Collector {
 
     fn blocks(&self, dependent: &Key, owner: &str) -> bool {
         let Some(entry) = self.api.store().get(dependent) else { return false };
-        entry.value.owners().iter().any(|it| it["uid"] == owner && it["blockOwnerDeletion"] == true)
+        entry.value().owners().iter().any(|it| it["uid"] == owner && it["blockOwnerDeletion"] == true)
     }
 
     fn index(&self) -> std::sync::MutexGuard<'_, Dependents> {
@@ -152,8 +156,8 @@ fn overtaken(status: Status) -> Result<(), Status> {
     if status.code == 409 { Ok(()) } else { Err(status) }
 }
 
-fn is_of_interest(object: &Value) -> bool {
-    !object.owners().is_empty() || object.is_deleting()
+fn is_of_interest(entry: &Entry) -> bool {
+    entry.summary.has_owners || entry.summary.is_deleting
 }
 
 #[cfg(test)]

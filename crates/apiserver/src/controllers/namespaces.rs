@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Controller;
 use crate::api::Api;
-use crate::object::{Object, child, time};
+use crate::object::{child, time};
 use crate::options::{DeleteOptions, Propagation};
 use crate::status::Status;
 use crate::store::{Entry, Event, EventKind, Key, Scope};
@@ -55,7 +55,7 @@ async fn work(api: &Api, names: BTreeSet<String>) {
 async fn tend(api: &Api, name: &str) -> Result<(), Status> {
     let key = Key::new("namespaces", None, name);
     let Some(entry) = api.store().get(&key) else { return Ok(()) };
-    if !entry.value.is_deleting() || !has_finalizer(&entry.value) {
+    if !entry.summary.is_deleting || !has_finalizer(&entry.value()) {
         return Ok(());
     }
     let content = content(api, name);
@@ -79,7 +79,7 @@ fn report(namespace: &mut Value, left: &[Arc<Entry>], now: &str) {
     let remaining = counted(left.iter().map(|entry| format!("{}.", entry.key.resource())));
     let remaining: Vec<String> =
         remaining.iter().map(|(what, count)| format!("{what} has {count} resource instances")).collect();
-    let finalizers = counted(left.iter().flat_map(|entry| entry.value.finalizers()).map(str::to_owned));
+    let finalizers = counted(left.iter().flat_map(|entry| entry.summary.finalizers()).map(str::to_owned));
     let finalizers: Vec<String> =
         finalizers.iter().map(|(what, count)| format!("{what} in {count} resource instances")).collect();
     let remain = format!("Some resources are remaining: {}", remaining.join(", "));

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::Controller;
 use crate::api::{Api, default_account};
-use crate::object::Object;
 use crate::store::{Event, Key, Scope};
 
 pub(super) struct ServiceAccounts {
@@ -48,7 +47,7 @@ fn concerned(event: &Event) -> Option<String> {
 async fn work(api: &Api, authority: &str, namespaces: BTreeSet<String>) {
     for namespace in namespaces {
         let entry = api.store().get(&Key::new("namespaces", None, &namespace));
-        if entry.is_none_or(|entry| entry.value.is_deleting()) {
+        if entry.is_none_or(|entry| entry.summary.is_deleting) {
             continue;
         }
         let wanted = [

@@ -35,14 +35,14 @@ async fn work(api: &Api) {
     }
     let volumes = api.store().list(&Scope::resource("persistentvolumes")).entries;
     for volume in volumes.iter().filter(|volume| waits(volume, VOLUME)) {
-        if volume.value["status"]["phase"] != "Bound" {
+        if volume.text.at("/status/phase") != Some("Bound".into()) {
             release(api, volume, VOLUME).await;
         }
     }
 }
 
 fn waits(entry: &Entry, finalizer: &str) -> bool {
-    entry.value.is_deleting() && entry.value.has_finalizer(finalizer)
+    entry.summary.is_deleting && entry.summary.has_finalizer(finalizer)
 }
 
 async fn release(api: &Api, entry: &Entry, finalizer: &str) {
@@ -56,7 +56,7 @@ async fn release(api: &Api, entry: &Entry, finalizer: &str) {
 fn is_claim_used(api: &Api, claim: &Entry) -> bool {
     let Some(namespace) = claim.key.namespace() else { return false };
     let pods = api.store().list(&Scope::namespace("pods", namespace)).entries;
-    pods.iter().any(|pod| is_running(&pod.value) && uses(&pod.value, claim.key.name()))
+    pods.iter().map(|pod| pod.value()).any(|pod| is_running(&pod) && uses(&pod, claim.key.name()))
 }
 
 fn is_running(pod: &Value) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::apply::with_metadata;
 use crate::definition::{Definition, Scope, Version};
-use crate::resource::{Defined, Edition, Origin, Resource, Subresource, Verb};
+use crate::resource::{Defined, Edition, Established, Origin, Resource, Subresource, Verb};
 use crate::schema::Schema;
 use crate::selector::SelectableFields;
 use crate::table::Columns;
@@ -18,7 +18,12 @@ pub(crate) fn resources(
 ) -> Vec<Arc<Resource>> {
     let definition = Arc::new(definition);
     let served = (0..definition.versions.len()).filter(|index| definition.versions[*index].is_served);
-    let defined = |index| Defined { definition: Arc::clone(&definition), index, edition: edition.clone() };
+    let defined = |index| Defined {
+        definition: Arc::clone(&definition),
+        index,
+        edition: edition.clone(),
+        established: Established::default(),
+    };
     served.map(|index| Arc::new(resource(defined(index), metadata))).collect()
 }
 

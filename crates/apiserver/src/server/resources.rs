@@ -207,8 +207,10 @@ impl Call<'_> {
         self.allow(Verb::Get)?;
         let style = self.style()?;
         let entry = self.api().get_since(&self.target(), name, self.exchange.query.get("resourceVersion"))?;
-        let object = api::shown(self.resource, &entry.value)?;
-        self.answer(200, &object, style)
+        if style.is_plain() && api::is_as_stored(self.resource, &entry) {
+            return Ok(reply::bytes_reply(200, entry.text.json().clone(), "application/json"));
+        }
+        self.answer(200, &api::shown(self.resource, &entry)?, style)
     }
 
     fn list(&self) -> Result<Response<Body>, Status> {
@@ -352,7 +354,7 @@ impl Call<'_> {
                 let columns = collection::columns(self.resource);
                 let (include, now) = (self.include()?, jiff::Timestamp::now());
                 collection::in_version(
-                    table::table(columns, &[object], metadata, include, true, now),
+                    table::table(columns, [object.clone()], metadata, include, true, now),
                     version,
                 )
             }

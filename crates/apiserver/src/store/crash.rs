@@ -119,7 +119,7 @@ impl StorageBackend for Simulated {
 type State = BTreeMap<Key, Value>;
 
 fn state(index: &Index) -> State {
-    index.list(&Scope::resource("pods")).map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+    index.list(&Scope::resource("pods")).map(|entry| (entry.key.clone(), entry.value())).collect()
 }
 
 fn open(disk: &Simulated) -> (Disk, Index) {
@@ -158,7 +158,7 @@ fn commit(disk: &mut Disk, index: &mut Index, writes: &[(u8, Option<u16>)]) -> R
 
 fn applied(mut state: State, change: &Change) -> State {
     match change {
-        Change::Put(entry) => state.insert(entry.key.clone(), entry.value.clone()),
+        Change::Put(entry) => state.insert(entry.key.clone(), entry.value()),
         Change::Delete(entry) => state.remove(&entry.key),
     };
     state

@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::index::{Change, Index};
-use super::{Entry, Key, Revision};
+use super::{Entry, Key, Revision, Written};
 
 /// A write that a client asked for.
 #[derive(Clone, Debug)]
@@ -59,24 +59,26 @@ impl<'a> Plan<'a> {
         Self { index, revision: index.revision(), touched: BTreeMap::new(), changes: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, write: Write) -> Result<Arc<Entry>, Rejection> {
+    pub(super) fn add(&mut self, write: Write) -> Result<Written, Rejection> {
         let current = self.current(&write.key);
         check(&write, current.as_ref())?;
         self.revision = self.revision.next();
-        let (change, left) = match (write.action, current) {
-            (Action::Put(value), _) => {
-                let entry = Entry::new(write.key, self.revision, value);
-                (Change::Put(Arc::clone(&entry)), Some(entry))
+        let (written, change, left) = match (write.action, current) {
+            (Action::Put(object), _) => {
+                let written = Written::new(write.key, self.revision, object);
+                let entry = Arc::clone(&written.entry);
+                (written, Change::Put(Arc::clone(&entry)), Some(entry))
             }
             (Action::Delete, Some(last)) => {
-                (Change::Delete(Entry::new(write.key, self.revision, last.value.clone())), None)
+                let written = last.at(self.revision);
+                let entry = Arc::clone(&written.entry);
+                (written, Change::Delete(entry), None)
             }
             (Action::Delete, None) => return Err(Rejection::Missing(write.key)),
         };
-        let entry = Arc::clone(change.entry());
-        self.touched.insert(entry.key.clone(), left);
+        self.touched.insert(written.entry.key.clone(), left);
         self.changes.push(change);
-        Ok(entry)
+        Ok(written)
     }
 
     fn current(&self, key: &Key) -> Option<Arc<Entry>> {
@@ -130,13 +132,13 @@ mod tests {
     fn writes_of_one_batch_see_each_other() {
         let index = index();
         let mut plan = Plan::new(&index);
-        assert_eq!(plan.add(put("a", Precondition::Absent)).unwrap().revision, Revision(6));
+        assert_eq!(plan.add(put("a", Precondition::Absent)).unwrap().entry.revision, Revision(6));
         assert!(matches!(plan.add(put("a", Precondition::Absent)), Err(Rejection::Exists(_))));
-        assert_eq!(plan.add(put("a", at(6))).unwrap().revision, Revision(7));
+        assert_eq!(plan.add(put("a", at(6))).unwrap().entry.revision, Revision(7));
         assert!(
             matches!(plan.add(put("a", at(6))), Err(Rejection::Changed(entry)) if entry.revision == Revision(7))
         );
-        assert_eq!(plan.add(delete("a", at(7))).unwrap().revision, Revision(8));
+        assert_eq!(plan.add(delete("a", at(7))).unwrap().entry.revision, Revision(8));
         assert!(matches!(plan.add(delete("a", Precondition::Present)), Err(Rejection::Missing(_))));
         assert_eq!(plan.changes.len(), 3, "what was refused leaves no trace");
     }
@@ -144,7 +146,8 @@ mod tests {
     #[test]
     fn a_stored_object_bears_its_revision() {
         let index = index();
-        let entry = Plan::new(&index).add(put("a", Precondition::Absent)).unwrap();
-        assert_eq!(entry.value["metadata"]["resourceVersion"], "6");
+        let written = Plan::new(&index).add(put("a", Precondition::Absent)).unwrap();
+        assert_eq!(written.object["metadata"]["resourceVersion"], "6");
+        assert_eq!(written.entry.value(), written.object);
     }
 }

@@ -27,7 +27,7 @@ async fn put(store: &Store, name: &str, value: Value) -> Arc<Entry> {
         Some(entry) => Precondition::Unchanged(entry.revision),
         None => Precondition::Absent,
     };
-    store.put(key(name), precondition, value).await.unwrap()
+    store.put(key(name), precondition, value).await.unwrap().entry
 }
 
 fn summary(events: &[Event]) -> Vec<(EventKind, &str, u64)> {
@@ -144,7 +144,7 @@ async fn a_watch_replays_from_any_revision_and_then_follows() {
     let expected = [(EventKind::Added, "a", 1), (EventKind::Modified, "a", 2), (EventKind::Deleted, "a", 3)];
     assert_eq!(summary(&events), expected);
     assert_eq!(
-        events[2].entry.value,
+        events[2].entry.value(),
         json!({"spec": 2, "metadata": {"resourceVersion": "3"}}),
         "the last state"
     );
@@ -219,14 +219,14 @@ async fn compare_and_swap_never_loses_a_write() {
     while let Some(ended) = writers.join_next().await {
         ended.unwrap();
     }
-    assert_eq!(store.get(&key("a")).unwrap().value["count"], WRITERS * ROUNDS);
+    assert_eq!(store.get(&key("a")).unwrap().value()["count"], WRITERS * ROUNDS);
 }
 
 async fn add(store: Store, rounds: u64) {
     for _ in 0..rounds {
         loop {
             let read = store.get(&key("a")).unwrap();
-            let value = json!({"count": read.value["count"].as_u64().unwrap() + 1});
+            let value = json!({"count": read.value()["count"].as_u64().unwrap() + 1});
             if store.put(key("a"), Precondition::Unchanged(read.revision), value).await.is_ok() {
                 break;
             }

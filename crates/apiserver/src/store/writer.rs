@@ -11,7 +11,7 @@ use super::disk::{CommitError, Disk};
 use super::index::Change;
 use super::plan::{Plan, Rejection};
 use super::view::View;
-use super::{Entry, Write};
+use super::{Write, Written};
 
 /// Enough to share an fsync among many, few enough that nobody waits long for the whole batch.
 const BATCH: usize = 256;
@@ -29,10 +29,10 @@ pub enum WriteError {
 
 pub(super) struct Request {
     pub write: Write,
-    pub answer: oneshot::Sender<Result<Arc<Entry>, WriteError>>,
+    pub answer: oneshot::Sender<Result<Written, WriteError>>,
 }
 
-type Answer = (oneshot::Sender<Result<Arc<Entry>, WriteError>>, Result<Arc<Entry>, Rejection>);
+type Answer = (oneshot::Sender<Result<Written, WriteError>>, Result<Written, Rejection>);
 
 /// Ends when the last [`super::Store`] is gone and everything it asked for is done.
 pub(super) fn spawn(
@@ -58,8 +58,8 @@ fn commit(disk: &mut Disk, view: &View, requests: impl Iterator<Item = Request>)
     }
     for (answer, decided) in answers {
         let outcome = decided.map_err(WriteError::from);
-        let outcome = outcome.and_then(|entry| match &written {
-            Ok(()) => Ok(entry),
+        let outcome = outcome.and_then(|made| match &written {
+            Ok(()) => Ok(made),
             Err(error) => Err(WriteError::Disk(Arc::clone(error))),
         });
         // A caller that stopped waiting finds out by reading.

@@ -25,7 +25,7 @@ async fn api() -> Arc<Api> {
 }
 
 fn objects(api: &Api) -> Vec<Value> {
-    api.store().list(&Scope::resource(MAPS)).entries.iter().map(|entry| entry.value.clone()).collect()
+    api.store().list(&Scope::resource(MAPS)).entries.iter().map(|entry| entry.value()).collect()
 }
 
 /// Makes an object owned by some of those that are there.

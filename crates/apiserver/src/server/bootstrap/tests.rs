@@ -42,7 +42,7 @@ fn binding(name: &str) -> Key {
 }
 
 fn get(api: &Api, key: &Key) -> Value {
-    api.store().get(key).unwrap().value.clone()
+    api.store().get(key).unwrap().value()
 }
 
 async fn change(api: &Api, key: &Key, change: impl Fn(&mut Value) + Send + Sync) {
@@ -67,7 +67,7 @@ fn outcome(api: &Api) -> Vec<Value> {
     let rules = ["clusterroles", "clusterrolebindings"].map(|plural| format!("{plural}.{GROUP}"));
     let entries =
         resources.iter().chain(&rules).flat_map(|it| api.store().list(&Scope::resource(it)).entries);
-    entries.map(|entry| bare(entry.value.clone())).collect()
+    entries.map(|entry| bare(entry.value())).collect()
 }
 
 fn bare(mut object: Value) -> Value {

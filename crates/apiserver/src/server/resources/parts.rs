@@ -72,7 +72,7 @@ async fn serve_scale(
     let style = call.exchange.style(Choice::Whole)?;
     if verb == Verb::Get {
         let entry = call.api().get(&whole(call), name)?;
-        let object = api::shown(call.resource, &entry.value)?;
+        let object = api::shown(call.resource, &entry)?;
         return Ok(reply::object(200, &scale::of(&object, paths)?, style));
     }
     let (write, change): (_, Box<scale::Change<'_>>) = match verb {
