@@ -20,7 +20,7 @@ pub enum Deletion {
     Now,
     /// It stays, marked like this, until its finalizers are removed or its time is up.
     Marked(Value),
-    /// It is marked like this and then goes, both at once.
+    /// It is marked like this, so that watches see it, and goes in the same moment.
     MarkedThenGone(Value),
     /// It was being deleted already, and this changes nothing.
     Pending,

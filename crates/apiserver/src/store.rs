@@ -6,6 +6,7 @@
 
 mod disk;
 mod entry;
+mod guard;
 mod history;
 mod index;
 mod key;
@@ -22,6 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use disk::{Disk, OpenError};
 pub use entry::{Entry, Event, EventKind, Revision};
+pub use guard::{Guard, Obstruction};
 pub use history::Expired;
 pub use key::{Key, Scope};
 pub use plan::{Action, Precondition, Rejection, Write};
@@ -89,15 +91,16 @@ impl Store {
         precondition: Precondition,
         value: Value,
     ) -> Result<Arc<Entry>, WriteError> {
-        self.write(Write { key, precondition, action: Action::Put(value) }).await
+        self.write(Write { key, precondition, action: Action::Put(value), guards: Vec::new() }).await
     }
 
     /// Deletes an object and returns its last state, with the revision of its deletion.
     pub async fn delete(&self, key: Key, precondition: Precondition) -> Result<Arc<Entry>, WriteError> {
-        self.write(Write { key, precondition, action: Action::Delete }).await
+        self.write(Write { key, precondition, action: Action::Delete, guards: Vec::new() }).await
     }
 
-    async fn write(&self, write: Write) -> Result<Arc<Entry>, WriteError> {
+    /// Makes a write if all that it rests on holds, and returns what it left.
+    pub async fn write(&self, write: Write) -> Result<Arc<Entry>, WriteError> {
         let (answer, answered) = oneshot::channel();
         self.queue.send(Request { write, answer }).await.map_err(|_| WriteError::Closed)?;
         answered.await.map_err(|_| WriteError::Closed)?

@@ -9,7 +9,7 @@ use crate::deletion::{self, Deletion};
 use crate::object::Object;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::status::Status;
-use crate::store::{Entry, Precondition, Rejection, WriteError};
+use crate::store::{Action, Entry, Precondition, Rejection, Write, WriteError};
 use crate::{admission, rules};
 
 /// What became of a deletion.
@@ -59,13 +59,9 @@ impl Api {
             }
             Deletion::Now => (self.store.delete(entry.key.clone(), unchanged).await?.value.clone(), true),
             Deletion::MarkedThenGone(marked) => {
-                let marked = self.store.put(entry.key.clone(), unchanged, marked).await?;
-                let unchanged = Precondition::Unchanged(marked.revision);
-                match self.store.delete(entry.key.clone(), unchanged).await {
-                    // Whoever was faster with the second step did the same.
-                    Err(WriteError::Rejected(Rejection::Missing(_))) => (marked.value.clone(), true),
-                    deleted => (deleted?.value.clone(), true),
-                }
+                let (key, action) = (entry.key.clone(), Action::PutThenDelete(marked));
+                let write = Write { key, precondition: unchanged, action, guards: Vec::new() };
+                (self.store.write(write).await?.value.clone(), true)
             }
         };
         Ok(answer(target, object, is_gone))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Api, Proposal, Target};
+use super::{Api, OUTDATED, Proposal, Target};
 use crate::decode::FieldValidation;
 use crate::object::{Object, child, time};
 use crate::options::{DeleteOptions, WriteOptions};
@@ -32,9 +32,25 @@ impl Api {
         subresource: Option<&str>,
         change: impl Fn(&mut Value) + Send + Sync,
     ) -> Result<(), Status> {
-        let Some(resource) = self.resource_of(key) else { return Ok(()) };
+        while let Some(resource) = self.resource_of(key) {
+            match self.amend_as(&resource, key, subresource, &change).await {
+                // Its definition has changed, and the resource will follow.
+                Err(status) if status.reason == OUTDATED => self.retired(&resource).await,
+                done => return done,
+            }
+        }
+        Ok(())
+    }
+
+    async fn amend_as(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        subresource: Option<&str>,
+        change: &(impl Fn(&mut Value) + Send + Sync),
+    ) -> Result<(), Status> {
         let agent = if resource.group == "apiextensions.k8s.io" { SERVER } else { MANAGER };
-        let target = Target { resource: &resource, namespace: key.namespace(), subresource, agent };
+        let target = Target { resource, namespace: key.namespace(), subresource, agent };
         let propose = |live: Option<&Value>| {
             let mut object = live.cloned().unwrap_or_default();
             change(&mut object);

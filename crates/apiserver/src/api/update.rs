@@ -6,11 +6,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::create::settle_namespace;
+use super::ground::Ground;
 use super::{Api, CHANGED, Target, failed};
 use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::status::Status;
-use crate::store::{Entry, Precondition, Rejection, WriteError};
+use crate::store::{Action, Entry, Precondition, Rejection, Write, WriteError};
 use crate::{admission, apply, field, rules};
 
 /// What a client wants an object to become.
@@ -98,6 +99,7 @@ impl Api {
         entry: &Arc<Entry>,
         propose: &Propose<'_>,
     ) -> Result<Updated, Obstacle> {
+        let ground = self.ground(target)?;
         let live = rules::to_version(target.resource, &entry.value)?;
         let mut new = match propose(Some(&live))? {
             Proposal::Applied(object) => object,
@@ -119,7 +121,7 @@ impl Api {
         if apply::same_but_for_times(&new, &live) {
             return Ok(Updated { object: live.into_owned(), is_new: false, warnings });
         }
-        let object = self.write(target, name, options, entry, new).await?;
+        let object = self.write(&ground, target, name, options, entry, new).await?;
         Ok(Updated { object, is_new: false, warnings })
     }
 
@@ -147,6 +149,7 @@ impl Api {
     /// An object that was only waiting for its last finalizer goes with it.
     async fn write(
         &self,
+        ground: &Ground,
         target: &Target<'_>,
         name: &str,
         options: &WriteOptions,
@@ -165,10 +168,13 @@ impl Api {
                 Ok(_) => Ok(new),
             };
         }
-        match self.store.put(key, unchanged, rules::to_storage(target.resource, new)?).await {
-            Err(WriteError::Rejected(Rejection::Changed(_) | Rejection::Missing(_))) => {
-                Err(Obstacle::Overtaken)
-            }
+        let stored = rules::to_storage(target.resource, new)?;
+        let guards = ground.guards(&key, target.resource, &stored);
+        let write = Write { key, precondition: unchanged, action: Action::Put(stored), guards };
+        match self.store.write(write).await {
+            Err(WriteError::Rejected(
+                Rejection::Changed(_) | Rejection::Missing(_) | Rejection::Outdated(_),
+            )) => Err(Obstacle::Overtaken),
             Err(error) => Err(failed(target, name, error).into()),
             Ok(entry) => Ok(rules::to_version(target.resource, &entry.value)?.into_owned()),
         }
@@ -176,7 +182,7 @@ impl Api {
 }
 
 /// Why a change was not made.
-enum Obstacle {
+pub(super) enum Obstacle {
     Refused(Box<Status>),
     /// Somebody else wrote first. What they left is the new beginning.
     Overtaken,

@@ -138,7 +138,12 @@ fn batch(index: &Index, writes: &[(u8, Option<u16>)]) -> Vec<Change> {
             Action::Put(json!({"n": number, "pad": "x".repeat(usize::from(number))}))
         });
         for precondition in [Precondition::Present, Precondition::Absent] {
-            let _ = plan.add(Write { key: key.clone(), precondition, action: action.clone() });
+            let _ = plan.add(Write {
+                key: key.clone(),
+                precondition,
+                action: action.clone(),
+                guards: Vec::new(),
+            });
         }
     }
     plan.changes
