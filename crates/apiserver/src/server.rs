@@ -23,6 +23,7 @@ use axum::http::Request;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::api::Api;
 use crate::controllers::{Controllers, serve_definitions};
@@ -81,6 +82,8 @@ pub(crate) struct Shared {
     limits: Limits,
     streams: Box<dyn Streams>,
     stop: CancellationToken,
+    /// Requests that change something. They outlive the connections that they came by.
+    changes: TaskTracker,
     address: OnceLock<SocketAddr>,
 }
 
@@ -112,6 +115,7 @@ impl Server {
             limits: Limits::default(),
             streams: Box::new(Streaming::new(pods)),
             stop: CancellationToken::new(),
+            changes: TaskTracker::new(),
             address: OnceLock::from(address),
         });
         Ok(Self { shared, controllers, identity: Arc::new(identity), listener })
@@ -142,6 +146,9 @@ impl Server {
         }
         shared.stop.cancel();
         shared.streams.stop().await;
+        shared.changes.close();
+        // Only a disk that does not answer takes this long, and nobody was told that such a change is made.
+        let _ = tokio::time::timeout(listener::GOODBYE, shared.changes.wait()).await;
         controllers.stop().await;
     }
 }
@@ -151,3 +158,6 @@ fn prepare(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,7 @@ pub use allocation::{AddressRange, Claims};
 pub use binding::bind;
 pub use cluster::Cluster;
 pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
+pub use pod::set_condition as set_pod_condition;
 
 /// Prepares a new object for validation. Its name is final.
 ///

@@ -105,7 +105,11 @@ fn gone(target: &Target<'_>, object: &Value) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
 }
 
-fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+pub(super) fn check_preconditions(
+    target: &Target<'_>,
+    object: &Value,
+    options: &DeleteOptions,
+) -> Result<(), Status> {
     let kind = crate::identity::GroupResource::new(&target.resource.group, &target.resource.kind);
     let refuse = |why: String| Err(Status::conflict(&kind, object.name(), &why));
     match (&options.uid, &options.resource_version) {

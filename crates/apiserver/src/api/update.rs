@@ -10,7 +10,7 @@ use super::ground::Ground;
 use super::{Api, CHANGED, Target, failed};
 use crate::object::Object;
 use crate::options::WriteOptions;
-use crate::status::Status;
+use crate::status::{Status, Unmet};
 use crate::store::{Action, Entry, Precondition, Rejection, Write, WriteError};
 use crate::{admission, apply, field, rules};
 
@@ -235,11 +235,7 @@ fn check_uid(target: &Target<'_>, name: &str, new: &Value, actual: &str) -> Resu
     let parts =
         ["/registry"].into_iter().chain(group).chain([resource.resource.as_str()]).chain(target.namespace);
     let key = parts.chain([name]).collect::<Vec<_>>().join("/");
-    let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-         UID in precondition: {uid}, UID in object meta: {actual}"
-    );
-    Err(Status::conflict(&resource, name, &why))
+    Err(Status::unmet(&resource, name, Unmet { key: &key, title: "UID", wanted: uid, actual }))
 }
 
 /// What no update changes.

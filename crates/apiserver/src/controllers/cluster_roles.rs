@@ -31,7 +31,7 @@ async fn work(api: &Api) {
     let roles: Vec<&Value> = entries.iter().map(|entry| &entry.value).collect();
     for entry in &entries {
         let Some(gathered) = aggregated(&entry.value, &roles) else { continue };
-        let written = api.amend(&entry.key, None, |role| role["rules"] = gathered.clone().into()).await;
+        let written = api.amend_seen(entry, None, |role| role["rules"] = gathered.clone().into()).await;
         if let Err(status) = written {
             tracing::warn!(role = entry.key.name(), error = %status, "a role could not gather its rules");
         }

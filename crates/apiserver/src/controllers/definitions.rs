@@ -43,7 +43,8 @@ impl Controller for Definitions {
 /// so.
 pub(crate) async fn serve_definitions(api: &Api) {
     let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    let statuses: Vec<Value> = entries.iter().map(|entry| status(api, entry, &entries)).collect();
+    let definitions: Vec<&Value> = entries.iter().map(|entry| &entry.value).collect();
+    let statuses = definition::statuses(&definitions, &time(api.now()));
     let registry = api.registry();
     let established = entries.iter().zip(&statuses).filter(|(_, status)| is_established(status));
     let resources = established.flat_map(|(entry, _)| resources(entry, &registry));
@@ -75,18 +76,11 @@ fn compiled(entry: &Entry, metadata: &Arc<Schema>) -> Vec<Arc<Resource>> {
     }
 }
 
-/// What a definition's status should say.
-fn status(api: &Api, entry: &Entry, all: &[Arc<Entry>]) -> Value {
-    let others = all.iter().filter(|other| other.key != entry.key);
-    let others: Vec<&Value> = others.map(|other| &other.value).collect();
-    definition::status(&entry.value, &others, &time(api.now()))
-}
-
 async fn settle(api: &Api, entry: &Entry, status: Value) -> Result<(), Status> {
     if entry.value.get("status") == Some(&status) {
         return Ok(());
     }
-    api.amend(&entry.key, Some("status"), |definition| definition["status"] = status.clone()).await
+    api.amend_seen(entry, Some("status"), |definition| definition["status"] = status.clone()).await
 }
 
 /// Removes what a definition that is being deleted defines, and then lets it go.
@@ -103,11 +97,10 @@ async fn clean_up(api: &Api) {
 
 async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
     let objects = api.store().list(&Scope::resource(definition.key.name())).entries;
-    if objects.is_empty() {
-        let drop = |definition: &mut Value| definition.remove_finalizer(CLEANUP);
-        return api.amend(&definition.key, None, drop).await;
-    }
     let now = time(api.now());
+    if objects.is_empty() {
+        return let_go(api, definition, &now).await;
+    }
     let report = |crd: &mut Value| {
         crd["status"] = definition::deletion_status(crd, definition::Deletion::InProgress, &now);
     };
@@ -117,4 +110,14 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
         api.remove(&object.key, &options).await?;
     }
     Ok(())
+}
+
+/// A definition that others hold says that nothing is left; the event of that brings it back here.
+async fn let_go(api: &Api, definition: &Entry, now: &str) -> Result<(), Status> {
+    let done = definition::deletion_status(&definition.value, definition::Deletion::Completed, now);
+    let is_held = definition.value.finalizers().any(|finalizer| finalizer != CLEANUP);
+    if is_held && definition.value["status"] != done {
+        return api.amend_seen(definition, Some("status"), |crd| crd["status"] = done.clone()).await;
+    }
+    api.amend_seen(definition, None, |crd| crd.remove_finalizer(CLEANUP)).await
 }

@@ -32,7 +32,24 @@ pub(super) struct Exchange<'a> {
     pub warnings: Mutex<Vec<String>>,
 }
 
+/// Answers a request. What changes something is done by a task of the server's own: a client that hangs up cannot leave it
+/// half done.
 pub(super) async fn handle(server: Arc<Shared>, peer: Peer, request: Request<Body>) -> Response<Body> {
+    if !changes_something(&request) {
+        return respond(server, peer, request).await;
+    }
+    let changes = server.changes.clone();
+    let response = changes.spawn(respond(server, peer, request)).await;
+    response.unwrap_or_else(|error| reply::refusal(&Status::internal(&error.to_string()), Syntax::Json))
+}
+
+fn changes_something(request: &Request<Body>) -> bool {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let path = Path::parse(request.uri().path());
+    !is_read && !matches!(&path, Path::Resource(named) if resources::is_stream(request.method(), named))
+}
+
+async fn respond(server: Arc<Shared>, peer: Peer, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let wants_yaml = parts.headers.get(header::ACCEPT).is_some_and(|accept| accept == "application/yaml");
     match answer(&server, peer, parts, body).await {
@@ -95,7 +112,7 @@ impl Exchange<'_> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend(warnings);
     }
 
-    fn take_warnings(&self) -> Vec<String> {
+    pub(super) fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

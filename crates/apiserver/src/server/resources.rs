@@ -122,27 +122,22 @@ pub(super) async fn serve(
     path: &ResourcePath,
     body: Body,
 ) -> Result<Response<Body>, Status> {
-    let resource = find(exchange, path)?;
+    find(exchange, path)?;
     let is_watch = verb(&exchange.parts.method, &exchange.query, path) == "watch";
     let _permit = if is_watch { None } else { Some(exchange.server.limits.request()?) };
-    exchange.warn(resource.deprecation.clone());
-    let call = Call { exchange, path, resource: &resource };
-    match (&exchange.parts.method, path.name.as_deref(), path.subresource.as_deref()) {
-        (_, Some(name), Some(part)) => parts::serve(&call, name, part, body).await,
-        (&Method::GET, _, None) if is_watch => call.watch(),
-        (&Method::GET, None, None) => call.list(),
-        (&Method::POST, None, None) => call.create(limits::body(body).await?).await,
-        (&Method::DELETE, None, None) => call.delete_collection(limits::body(body).await?).await,
-        (&Method::PUT, None, None) if !resource.is_built_in() => {
-            Err(Status::bad_request("name must be provided"))
+    let body = limits::body(body).await?;
+    loop {
+        // A body takes its time, and what is served changes meanwhile.
+        let resource = find(exchange, path)?;
+        exchange.warn(resource.deprecation.clone());
+        let call = Call { exchange, path, resource: &resource };
+        match call.answered(body.clone()).await {
+            Err(status) if status.reason == api::OUTDATED => {
+                exchange.take_warnings();
+                exchange.server.api.retired(&resource).await;
+            }
+            answer => return answer,
         }
-        // What is only made has no names.
-        (_, Some(_), None) if !resource.allows(Verb::Get) => Err(Status::no_such_path()),
-        (&Method::GET, Some(name), None) => call.get(name),
-        (&Method::PUT, Some(name), None) => call.update(name, limits::body(body).await?).await,
-        (&Method::PATCH, Some(name), None) => patches::serve(&call, name, limits::body(body).await?).await,
-        (&Method::DELETE, Some(name), None) => call.delete(name, limits::body(body).await?).await,
-        _ => Err(Status::method_not_allowed()),
     }
 }
 
@@ -154,6 +149,27 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    async fn answered(&self, body: Bytes) -> Result<Response<Body>, Status> {
+        let is_watch = verb(&self.exchange.parts.method, &self.exchange.query, self.path) == "watch";
+        match (&self.exchange.parts.method, self.path.name.as_deref(), self.path.subresource.as_deref()) {
+            (_, Some(name), Some(part)) => parts::serve(self, name, part, body).await,
+            (&Method::GET, _, None) if is_watch => self.watch(),
+            (&Method::GET, None, None) => self.list(),
+            (&Method::POST, None, None) => self.create(body).await,
+            (&Method::DELETE, None, None) => self.delete_collection(body).await,
+            (&Method::PUT, None, None) if !self.resource.is_built_in() => {
+                Err(Status::bad_request("name must be provided"))
+            }
+            // What is only made has no names.
+            (_, Some(_), None) if !self.resource.allows(Verb::Get) => Err(Status::no_such_path()),
+            (&Method::GET, Some(name), None) => self.get(name),
+            (&Method::PUT, Some(name), None) => self.update(name, body).await,
+            (&Method::PATCH, Some(name), None) => patches::serve(self, name, body).await,
+            (&Method::DELETE, Some(name), None) => self.delete(name, body).await,
+            _ => Err(Status::method_not_allowed()),
+        }
+    }
+
     fn api(&self) -> &api::Api {
         &self.exchange.server.api
     }
@@ -220,6 +236,7 @@ impl Call<'_> {
             include: self.include()?,
             deadline: Instant::now() + wanted.unwrap_or(events::LONGEST).min(events::LONGEST),
             stop: self.exchange.server.stop.clone(),
+            retired: Box::pin(self.api().retired(self.resource)),
             _permit: self.exchange.server.limits.watch()?,
         };
         match self.api().watch(self.resource, &self.target(), &options) {

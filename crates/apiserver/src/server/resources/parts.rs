@@ -11,7 +11,7 @@ use crate::object::Object;
 use crate::options::{DeleteOptions, Write, WriteOptions};
 use crate::resource::Verb;
 use crate::security::authentication::ServiceAccount;
-use crate::server::{limits, reply};
+use crate::server::reply;
 use crate::status::Status;
 use crate::strategy;
 
@@ -19,10 +19,9 @@ pub(super) async fn serve(
     call: &Call<'_>,
     name: &str,
     part: &str,
-    body: Body,
+    bytes: Bytes,
 ) -> Result<Response<Body>, Status> {
     let verb = verb(call, name, part)?;
-    let bytes = limits::body(body).await?;
     match (part, verb) {
         ("scale", _) => serve_scale(call, name, verb, bytes).await,
         ("binding", _) => bind(call, name, &bytes).await,
@@ -130,7 +129,9 @@ async fn evict(call: &Call<'_>, name: &str, bytes: &Bytes) -> Result<Response<Bo
     let mut deletion = DeleteOptions::parse(&call.exchange.query, eviction.get("deleteOptions"))?;
     deletion.is_dry_run |= options.is_dry_run;
     if !deletion.is_dry_run {
-        call.api().note_eviction(&whole(call), name).await?;
+        let version = call.api().note_eviction(&whole(call), name, &deletion).await?;
+        // Whoever named the version of before means the Pod that now has this one.
+        deletion.resource_version = deletion.resource_version.map(|_| version);
     }
     call.api().delete(&whole(call), name, &deletion).await?;
     Ok(success(call))
