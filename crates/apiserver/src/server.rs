@@ -70,7 +70,6 @@ pub enum Error {
 /// A server that is ready to answer.
 pub struct Server {
     shared: Arc<Shared>,
-    controllers: Controllers,
     identity: Arc<Identity>,
     listener: TcpListener,
 }
@@ -78,6 +77,7 @@ pub struct Server {
 /// What every request needs.
 pub(crate) struct Shared {
     api: Arc<Api>,
+    controllers: Controllers,
     gate: Gate,
     limits: Limits,
     streams: Box<dyn Streams>,
@@ -111,6 +111,7 @@ impl Server {
         let controllers = Controllers::start(&api, identity.authority());
         let shared = Arc::new(Shared {
             api,
+            controllers,
             gate,
             limits: Limits::default(),
             streams: Box::new(Streaming::new(pods)),
@@ -118,7 +119,7 @@ impl Server {
             changes: TaskTracker::new(),
             address: OnceLock::from(address),
         });
-        Ok(Self { shared, controllers, identity: Arc::new(identity), listener })
+        Ok(Self { shared, identity: Arc::new(identity), listener })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -139,7 +140,7 @@ impl Server {
 
     /// Answers until the token is cancelled, and then ends every stream, watch and controller.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { shared, controllers, identity, listener } = self;
+        let Self { shared, identity, listener } = self;
         tokio::select! {
             () = listener::serve(&shared, &identity, listener, stop) => {}
             () = identity.renew() => {}
@@ -149,7 +150,7 @@ impl Server {
         shared.changes.close();
         // Only a disk that does not answer takes this long, and nobody was told that such a change is made.
         let _ = tokio::time::timeout(listener::GOODBYE, shared.changes.wait()).await;
-        controllers.stop().await;
+        shared.controllers.stop().await;
     }
 }
 

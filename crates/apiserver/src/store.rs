@@ -47,6 +47,16 @@ pub struct Store {
     queue: mpsc::Sender<Request>,
 }
 
+/// Whether what is written gets to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    Well,
+    /// The last write was refused by the disk. The next one is tried all the same.
+    Failing,
+    /// The thread that writes has ended, and only another process can open the file.
+    Closed,
+}
+
 impl Store {
     /// Opens the file, or makes it. Only one process can have it open.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
@@ -59,6 +69,14 @@ impl Store {
         let (queue, requests) = mpsc::channel(QUEUE);
         writer::spawn(disk, Arc::clone(&view), requests).map_err(OpenError::Thread)?;
         Ok(Self { view, queue })
+    }
+
+    pub fn health(&self) -> Health {
+        match (self.queue.is_closed(), self.view.is_failing()) {
+            (true, _) => Health::Closed,
+            (false, true) => Health::Failing,
+            (false, false) => Health::Well,
+        }
     }
 
     pub fn revision(&self) -> Revision {

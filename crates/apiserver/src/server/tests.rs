@@ -155,3 +155,16 @@ async fn an_eviction_is_for_the_pod_that_it_means() {
     assert_eq!(evict(json!({"resourceVersion": before.revision.to_string()})).await, 201);
     assert_eq!(fixture.store().get(&key), None);
 }
+
+#[tokio::test]
+async fn it_is_ready_when_its_controllers_have_begun() {
+    let fixture = Fixture::new().await;
+    fixture.until("/readyz", 200).await;
+    let answer = fixture.send("GET", "/readyz?verbose", Body::empty()).await.into_body();
+    let text = answer.collect().await.unwrap().to_bytes();
+    assert_eq!(text, "[+]ping ok\n[+]store ok\n[+]controllers ok\nreadyz check passed\n");
+    fixture.server.shared.controllers.stop().await;
+    assert_eq!(fixture.ask("GET", "/readyz", Value::Null).await, 500);
+    assert_eq!(fixture.ask("GET", "/readyz/controllers", Value::Null).await, 500);
+    assert_eq!(fixture.ask("GET", "/livez", Value::Null).await, 200);
+}
