@@ -91,6 +91,8 @@ pub fn of_definition(definition: &Value, decision: Deletion, now: Timestamp) -> 
     let mut marked = definition.clone();
     marked.set_finalizers([CLEANUP]);
     mark(&mut marked, now);
+    // It wants what it wanted, and goes on to serve that until it is gone.
+    marked.set_meta("generation", definition.generation());
     marked.meta_mut().remove("deletionGracePeriodSeconds");
     let conditions =
         child(&mut marked, "status").entry("conditions").or_insert_with(|| Value::Array(Vec::new()));

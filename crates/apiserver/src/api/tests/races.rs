@@ -74,8 +74,8 @@ async fn an_address_goes_to_one_service_however_many_ask_at_once() {
     assert_eq!(made, 1);
 }
 
-fn definition(required: &[&str]) -> Value {
-    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}, "required": required});
+fn definition() -> Value {
+    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
     let version =
         json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
     json!({
@@ -92,7 +92,7 @@ fn bolt(name: &str) -> Value {
 
 async fn with_definition() -> (Arc<Api>, Arc<Resource>) {
     let api = with_namespace().await;
-    api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition(&[])).await.unwrap();
+    api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition()).await.unwrap();
     serve_definitions(&api).await;
     let bolts = Arc::clone(api.registry().find("example.com", "v1", "bolts").unwrap());
     (api, bolts)
@@ -112,7 +112,7 @@ async fn nothing_is_made_of_a_kind_that_is_going_or_gone() {
     let late = api.create_on(&ground, &target(&bolts), bolt("late"), &WriteOptions::default()).await;
     assert!(late.is_err(), "it was decided before");
     serve_definitions(&api).await;
-    let bolts = api.registry().find("example.com", "v1", "bolts").cloned().unwrap_or(bolts);
+    assert!(api.registry().serves(&bolts), "watches see its objects go");
     let refused = make(&api, &bolts, bolt("later")).await.unwrap_err();
     let why = "bolts.example.com \"later\" is forbidden: create not allowed while custom resource definition is terminating";
     assert_eq!((refused.code, refused.message.as_str()), (403, why));
@@ -132,8 +132,7 @@ async fn what_was_read_by_one_edition_of_a_definition_is_not_written_under_the_n
     make(&api, &bolts, bolt("held")).await.unwrap();
     let key = Key::new(crate::api::DEFINITIONS, None, "bolts.example.com");
     let tighter = |live: &mut Value| {
-        live["spec"] = json!({"group": "example.com", "scope": "Namespaced",
-        "names": live["spec"]["names"], "conversion": {"strategy": "None"}, "versions": definition(&["size"])["spec"]["versions"]})
+        live["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = json!(["size"]);
     };
     api.amend(&key, None, tighter).await.unwrap();
     assert_eq!(make(&api, &bolts, bolt("loose")).await.unwrap_err().reason, OUTDATED);
@@ -144,6 +143,21 @@ async fn what_was_read_by_one_edition_of_a_definition_is_not_written_under_the_n
     tokio::join!(retired, serve_definitions(&api));
     let bolts = Arc::clone(api.registry().find("example.com", "v1", "bolts").unwrap());
     assert_eq!(make(&api, &bolts, bolt("loose")).await.unwrap_err().reason, "Invalid");
+}
+
+#[tokio::test]
+async fn what_was_decided_on_a_state_of_before_is_not_written_over_the_next() {
+    let api = with_namespace().await;
+    let maps = config_maps(&api);
+    make(&api, &maps, config_map("a", "x")).await.unwrap();
+    let seen = api.get(&target(&maps), "a").unwrap();
+    let set = |value: &'static str| move |map: &mut Value| map["data"] = json!({"by": value});
+    api.amend(&seen.key, None, set("somebody")).await.unwrap();
+    api.amend_seen(&seen, None, set("us")).await.unwrap();
+    assert_eq!(api.get(&target(&maps), "a").unwrap().value["data"]["by"], "somebody");
+    let seen = api.get(&target(&maps), "a").unwrap();
+    api.amend_seen(&seen, None, set("us")).await.unwrap();
+    assert_eq!(api.get(&target(&maps), "a").unwrap().value["data"]["by"], "us");
 }
 
 #[tokio::test]
