@@ -1,5 +1,5 @@
 //! What a cluster does by itself: collects garbage, empties namespaces, serves definitions, keeps derived objects. Each
-//! controller watches the store, decides purely, and writes through [`Api`] like any client.
+//! controller watches the store, decides, and writes through [`Api`] like any client.
 
 mod cluster_roles;
 mod definitions;
