@@ -4,6 +4,7 @@
 mod bounds;
 mod create;
 mod delete;
+mod ground;
 mod housekeeping;
 mod list;
 pub(crate) mod scale;
@@ -12,12 +13,14 @@ mod trees;
 mod update;
 mod watch;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use tokio::sync::watch::Sender;
 
 pub use create::Created;
+pub(crate) use ground::OUTDATED;
 pub(crate) use housekeeping::default_account;
 pub use list::Page;
 pub use update::{Proposal, Updated};
@@ -33,7 +36,7 @@ use trees::Trees;
 /// The objects of one cluster and their rules.
 pub struct Api {
     store: Store,
-    registry: RwLock<Arc<Registry>>,
+    registry: Sender<Arc<Registry>>,
     trees: Trees,
     clock: fn() -> Timestamp,
 }
@@ -59,7 +62,7 @@ impl Target<'_> {
 
 impl Api {
     pub fn new(store: Store) -> Self {
-        let registry = RwLock::new(Arc::new(Registry::new()));
+        let registry = Sender::new(Arc::new(Registry::new()));
         Self { store, registry, trees: Trees::default(), clock: Timestamp::now }
     }
 
@@ -69,11 +72,17 @@ impl Api {
 
     /// What is served now.
     pub fn registry(&self) -> Arc<Registry> {
-        Arc::clone(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.registry.borrow())
     }
 
     pub fn set_registry(&self, registry: Registry) {
-        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+        self.registry.send_replace(Arc::new(registry));
+    }
+
+    /// Waits until a resource is no longer served, or is served by another edition of its definition.
+    pub(crate) fn retired(&self, resource: &Arc<Resource>) -> impl Future<Output = ()> + Send + use<> {
+        let (mut registry, resource) = (self.registry.subscribe(), Arc::clone(resource));
+        async move { drop(registry.wait_for(|registry| !registry.serves(&resource)).await) }
     }
 
     /// Whether the definition of a resource is there and says that it is served: the registry is ready a moment before, and
@@ -125,7 +134,9 @@ pub(crate) fn failed(target: &Target<'_>, name: &str, error: WriteError) -> Stat
         WriteError::Rejected(rejection) => match rejection {
             crate::store::Rejection::Exists(entry) => exists(target, name, &entry),
             crate::store::Rejection::Missing(_) => Status::not_found(&resource, name),
-            crate::store::Rejection::Changed(_) => Status::conflict(&resource, name, CHANGED),
+            crate::store::Rejection::Changed(_) | crate::store::Rejection::Outdated(_) => {
+                Status::conflict(&resource, name, CHANGED)
+            }
         },
         other => {
             tracing::error!(error = &other as &dyn std::error::Error, %resource, name, "a write failed");

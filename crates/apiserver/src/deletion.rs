@@ -20,7 +20,7 @@ pub enum Deletion {
     Now,
     /// It stays, marked like this, until its finalizers are removed or its time is up.
     Marked(Value),
-    /// It is marked like this and then goes, both at once.
+    /// It is marked like this, so that watches see it, and goes in the same moment.
     MarkedThenGone(Value),
     /// It was being deleted already, and this changes nothing.
     Pending,
@@ -91,6 +91,8 @@ pub fn of_definition(definition: &Value, decision: Deletion, now: Timestamp) -> 
     let mut marked = definition.clone();
     marked.set_finalizers([CLEANUP]);
     mark(&mut marked, now);
+    // It wants what it wanted, and goes on to serve that until it is gone.
+    marked.set_meta("generation", definition.generation());
     marked.meta_mut().remove("deletionGracePeriodSeconds");
     let conditions =
         child(&mut marked, "status").entry("conditions").or_insert_with(|| Value::Array(Vec::new()));

@@ -53,6 +53,12 @@ impl Registry {
         self.by_path.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
+    /// Whether this is what a request for its path finds.
+    pub(crate) fn serves(&self, resource: &Arc<Resource>) -> bool {
+        let found = self.find(&resource.group, &resource.version, &resource.plural);
+        found.is_some_and(|found| Arc::ptr_eq(found, resource))
+    }
+
     /// The version of a kind that a reference by `apiVersion` and `kind` names.
     pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, version) = crate::identity::group_version(api_version);

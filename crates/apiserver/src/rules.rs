@@ -94,6 +94,12 @@ fn is_definition(resource: &Resource) -> bool {
     resource.group == "apiextensions.k8s.io"
 }
 
+/// What an object holds that no other of its resource may hold.
+pub(crate) fn claims(resource: &Resource, object: &Value) -> Option<strategy::Claims> {
+    let is_service = resource.is_built_in() && resource.group_kind() == GroupKind::new("", "Service");
+    is_service.then(|| strategy::Claims::of(object)).filter(|claims| !claims.is_empty())
+}
+
 /// Prepares a new object for validation.
 pub(crate) fn prepare_create(
     resource: &Resource,

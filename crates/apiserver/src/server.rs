@@ -25,6 +25,7 @@ use axum::http::Request;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::api::Api;
 use crate::controllers::{Controllers, serve_definitions};
@@ -71,7 +72,6 @@ pub enum Error {
 /// A server that is ready to answer.
 pub struct Server {
     shared: Arc<Shared>,
-    controllers: Controllers,
     identity: Arc<Identity>,
     listener: TcpListener,
 }
@@ -79,10 +79,13 @@ pub struct Server {
 /// What every request needs.
 pub(crate) struct Shared {
     api: Arc<Api>,
+    controllers: Controllers,
     gate: Gate,
     limits: Limits,
     streams: Box<dyn Streams>,
     stop: CancellationToken,
+    /// Requests that change something. They outlive the connections that they came by.
+    changes: TaskTracker,
     address: OnceLock<SocketAddr>,
 }
 
@@ -110,13 +113,15 @@ impl Server {
         let controllers = Controllers::start(&api, identity.authority());
         let shared = Arc::new(Shared {
             api,
+            controllers,
             gate,
             limits: Limits::default(),
             streams: Box::new(Streaming::new(pods)),
             stop: CancellationToken::new(),
+            changes: TaskTracker::new(),
             address: OnceLock::from(address),
         });
-        Ok(Self { shared, controllers, identity: Arc::new(identity), listener })
+        Ok(Self { shared, identity: Arc::new(identity), listener })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -127,25 +132,25 @@ impl Server {
     pub fn client(&self) -> kube::Client {
         let shared = Arc::clone(&self.shared);
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
-            let (shared, peer) =
-                (Arc::clone(&shared), Peer { user: Some(gate::program()), connection: None });
-            async move {
-                Ok::<_, std::convert::Infallible>(handler::handle(shared, peer, request.map(Body::new)).await)
-            }
+            let answer = handler::handle(Arc::clone(&shared), Peer::program(), request.map(Body::new));
+            async move { Ok::<_, std::convert::Infallible>(answer.await) }
         });
         kube::Client::new(service, "default")
     }
 
     /// Answers until the token is cancelled, and then ends every stream, watch and controller.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { shared, controllers, identity, listener } = self;
+        let Self { shared, identity, listener } = self;
         tokio::select! {
             () = listener::serve(&shared, &identity, listener, stop) => {}
             () = identity.renew() => {}
         }
         shared.stop.cancel();
         shared.streams.stop().await;
-        controllers.stop().await;
+        shared.changes.close();
+        // Only a disk that does not answer takes this long, and nobody was told that such a change is made.
+        let _ = tokio::time::timeout(listener::GOODBYE, shared.changes.wait()).await;
+        shared.controllers.stop().await;
     }
 }
 
@@ -154,3 +159,6 @@ fn prepare(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
+
+#[cfg(test)]
+mod tests;

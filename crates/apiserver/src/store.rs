@@ -6,6 +6,7 @@
 
 mod disk;
 mod entry;
+mod guard;
 mod history;
 mod index;
 mod key;
@@ -23,6 +24,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use disk::{Disk, OpenError};
 pub use entry::{Entry, Event, EventKind, Revision, Written};
+pub use guard::{Guard, Obstruction};
 pub use history::Expired;
 pub use key::{Key, Scope};
 pub use plan::{Action, Precondition, Rejection, Write};
@@ -47,6 +49,16 @@ pub struct Store {
     queue: mpsc::Sender<Request>,
 }
 
+/// Whether what is written gets to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    Well,
+    /// The last write was refused by the disk. The next one is tried all the same.
+    Failing,
+    /// The thread that writes has ended, and only another process can open the file.
+    Closed,
+}
+
 impl Store {
     /// Opens the file, or makes it. Only one process can have it open.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
@@ -59,6 +71,14 @@ impl Store {
         let (queue, requests) = mpsc::channel(QUEUE);
         writer::spawn(disk, Arc::clone(&view), requests).map_err(OpenError::Thread)?;
         Ok(Self { view, queue })
+    }
+
+    pub fn health(&self) -> Health {
+        match (self.queue.is_closed(), self.view.is_failing()) {
+            (true, _) => Health::Closed,
+            (false, true) => Health::Failing,
+            (false, false) => Health::Well,
+        }
     }
 
     pub fn revision(&self) -> Revision {
@@ -91,15 +111,16 @@ impl Store {
         precondition: Precondition,
         value: Value,
     ) -> Result<Written, WriteError> {
-        self.write(Write { key, precondition, action: Action::Put(value) }).await
+        self.write(Write { key, precondition, action: Action::Put(value), guards: Vec::new() }).await
     }
 
     /// Deletes an object and returns its last state, with the revision of its deletion.
     pub async fn delete(&self, key: Key, precondition: Precondition) -> Result<Written, WriteError> {
-        self.write(Write { key, precondition, action: Action::Delete }).await
+        self.write(Write { key, precondition, action: Action::Delete, guards: Vec::new() }).await
     }
 
-    async fn write(&self, write: Write) -> Result<Written, WriteError> {
+    /// Makes a write if all that it rests on holds, and returns what it left.
+    pub async fn write(&self, write: Write) -> Result<Written, WriteError> {
         let (answer, answered) = oneshot::channel();
         self.queue.send(Request { write, answer }).await.map_err(|_| WriteError::Closed)?;
         answered.await.map_err(|_| WriteError::Closed)?

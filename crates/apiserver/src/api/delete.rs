@@ -7,7 +7,7 @@ use crate::deletion::{self, Deletion};
 use crate::object::Object;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::status::Status;
-use crate::store::{Entry, Precondition, Rejection, WriteError};
+use crate::store::{Action, Entry, Precondition, Rejection, Write, WriteError};
 use crate::{admission, rules};
 
 /// What became of a deletion.
@@ -59,13 +59,9 @@ impl Api {
             }
             Deletion::Now => (self.store.delete(entry.key.clone(), unchanged).await?.object, true),
             Deletion::MarkedThenGone(marked) => {
-                let marked = self.store.put(entry.key.clone(), unchanged, marked).await?;
-                let unchanged = Precondition::Unchanged(marked.entry.revision);
-                match self.store.delete(entry.key.clone(), unchanged).await {
-                    // Whoever was faster with the second step did the same.
-                    Err(WriteError::Rejected(Rejection::Missing(_))) => (marked.object, true),
-                    deleted => (deleted?.object, true),
-                }
+                let (key, action) = (entry.key.clone(), Action::PutThenDelete(marked));
+                let write = Write { key, precondition: unchanged, action, guards: Vec::new() };
+                (self.store.write(write).await?.object, true)
             }
         };
         Ok(answer(target, object, is_gone))
@@ -106,7 +102,11 @@ fn gone(target: &Target<'_>, object: &Value) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
 }
 
-fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+pub(super) fn check_preconditions(
+    target: &Target<'_>,
+    object: &Value,
+    options: &DeleteOptions,
+) -> Result<(), Status> {
     let kind = crate::identity::GroupResource::new(&target.resource.group, &target.resource.kind);
     let refuse = |why: String| Err(Status::conflict(&kind, object.name(), &why));
     match (&options.uid, &options.resource_version) {

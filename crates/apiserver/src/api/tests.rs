@@ -1,6 +1,8 @@
 //! What holds of all operations together, tried on a store of its own: no write is lost, and a watch tells exactly what
 //! happened.
 
+mod races;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

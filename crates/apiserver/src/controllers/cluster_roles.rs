@@ -32,7 +32,7 @@ async fn work(api: &Api) {
     let all: Vec<&Value> = roles.iter().collect();
     for (entry, role) in entries.iter().zip(&roles) {
         let Some(gathered) = aggregated(role, &all) else { continue };
-        let written = api.amend(&entry.key, None, |role| role["rules"] = gathered.clone().into()).await;
+        let written = api.amend_seen(entry, None, |role| role["rules"] = gathered.clone().into()).await;
         if let Err(status) = written {
             tracing::warn!(role = entry.key.name(), error = %status, "a role could not gather its rules");
         }

@@ -15,7 +15,7 @@ use crate::registry::{self, Registry};
 use crate::resource::{Edition, Resource};
 use crate::schema::Schema;
 use crate::status::Status;
-use crate::store::{Entry, Event, Key, Scope};
+use crate::store::{Entry, Event, Scope};
 
 pub(super) struct Definitions(pub Arc<Api>);
 
@@ -44,7 +44,7 @@ impl Controller for Definitions {
 pub(crate) async fn serve_definitions(api: &Api) {
     let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
     let outlines: Vec<Value> = entries.iter().map(|entry| outline(entry)).collect();
-    let statuses: Vec<Value> = outlines.iter().map(|it| status(api, it, &outlines)).collect();
+    let statuses = definition::statuses(&outlines, &time(api.now()));
     let registry = api.registry();
     let established = entries.iter().zip(&statuses).filter(|(_, status)| is_established(status));
     let resources = established.flat_map(|(entry, _)| resources(entry, &registry));
@@ -53,7 +53,7 @@ pub(crate) async fn serve_definitions(api: &Api) {
     for (entry, (_, status)) in
         entries.iter().zip(outlines.into_iter().zip(statuses)).filter(|it| is_news(&it.1))
     {
-        if let Err(error) = settle(api, &entry.key, status).await {
+        if let Err(error) = settle(api, entry, status).await {
             tracing::warn!(definition = entry.key.name(), %error, "a definition's status could not be written");
         }
     }
@@ -86,14 +86,8 @@ fn outline(entry: &Entry) -> Value {
     json!({"metadata": at("/metadata"), "spec": spec, "status": at("/status")})
 }
 
-/// What a definition's status should say.
-fn status(api: &Api, outline: &Value, all: &[Value]) -> Value {
-    let others: Vec<&Value> = all.iter().filter(|other| other.name() != outline.name()).collect();
-    definition::status(outline, &others, &time(api.now()))
-}
-
-async fn settle(api: &Api, key: &Key, status: Value) -> Result<(), Status> {
-    api.amend(key, Some("status"), |definition| definition["status"] = status.clone()).await
+async fn settle(api: &Api, entry: &Entry, status: Value) -> Result<(), Status> {
+    api.amend_seen(entry, Some("status"), |definition| definition["status"] = status.clone()).await
 }
 
 /// Removes what a definition that is being deleted defines, and then lets it go.
@@ -111,12 +105,11 @@ async fn clean_up(api: &Api) {
 async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
     let name = definition.key.name();
     let objects = api.store().list(&Scope::resource(name)).entries;
+    let now = time(api.now());
     // Under the name of one of Kubernetes' own kinds, nothing is the definition's.
     if objects.is_empty() || api.registry().has_built_in(name) {
-        let drop = |definition: &mut Value| definition.remove_finalizer(CLEANUP);
-        return api.amend(&definition.key, None, drop).await;
+        return let_go(api, definition, &now).await;
     }
-    let now = time(api.now());
     let report = |crd: &mut Value| {
         crd["status"] = definition::deletion_status(crd, definition::Deletion::InProgress, &now);
     };
@@ -126,6 +119,17 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
         api.remove(&object.key, &options).await?;
     }
     Ok(())
+}
+
+/// A definition that others hold says that nothing is left; the event of that brings it back here.
+async fn let_go(api: &Api, definition: &Entry, now: &str) -> Result<(), Status> {
+    let outline = outline(definition);
+    let done = definition::deletion_status(&outline, definition::Deletion::Completed, now);
+    let is_held = definition.summary.finalizers().any(|finalizer| finalizer != CLEANUP);
+    if is_held && outline["status"] != done {
+        return settle(api, definition, done).await;
+    }
+    api.amend_seen(definition, None, |crd| crd.remove_finalizer(CLEANUP)).await
 }
 
 #[cfg(test)]

@@ -58,17 +58,14 @@ async fn tend(api: &Api, name: &str) -> Result<(), Status> {
     if !entry.summary.is_deleting || !has_finalizer(&entry.value()) {
         return Ok(());
     }
-    let content = content(api, name);
-    if content.is_empty() {
-        return api.amend(&key, Some("finalize"), drop_finalizer).await;
-    }
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    for object in &content {
-        api.remove(object, &options).await?;
+    for object in content(api, name) {
+        api.remove(&object.key, &options).await?;
     }
-    let left: Vec<Arc<Entry>> = content.iter().filter_map(|key| api.store().get(key)).collect();
+    // Nothing comes into a namespace that is marked, so what is not here now never will be.
+    let left = content(api, name);
     if left.is_empty() {
-        return api.amend(&key, Some("finalize"), drop_finalizer).await;
+        return api.amend_seen(&entry, Some("finalize"), drop_finalizer).await;
     }
     let now = time(api.now());
     api.amend(&key, Some("status"), |namespace| report(namespace, &left, &now)).await
@@ -133,13 +130,10 @@ fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
 }
 
 /// Objects in a namespace that nobody has asked to go yet, and those that take their time.
-fn content(api: &Api, namespace: &str) -> Vec<Key> {
+fn content(api: &Api, namespace: &str) -> Vec<Arc<Entry>> {
     let registry = api.registry();
     let resources = registry.stored().filter(|resource| resource.is_namespaced);
-    resources
-        .flat_map(|it| api.store().list(&it.scope(Some(namespace))).entries)
-        .map(|it| it.key.clone())
-        .collect()
+    resources.flat_map(|it| api.store().list(&it.scope(Some(namespace))).entries).collect()
 }
 
 fn has_finalizer(namespace: &Value) -> bool {

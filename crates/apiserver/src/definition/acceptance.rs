@@ -18,9 +18,29 @@ pub enum Deletion {
     Completed,
 }
 
+/// The statuses of all definitions, one decided after the other: of two that want one name, one gets it.
+pub fn statuses(definitions: &[Value], now: &str) -> Vec<Value> {
+    let mut known: Vec<Value> = definitions.iter().map(|crd| holder(crd, &crd["status"])).collect();
+    let decide = |(index, crd): (usize, &Value)| {
+        let decided = status(crd, &known.iter().collect::<Vec<_>>(), now);
+        known[index] = holder(crd, &decided);
+        decided
+    };
+    definitions.iter().enumerate().map(decide).collect()
+}
+
+/// As much of a definition as others must know of it.
+fn holder(crd: &Value, status: &Value) -> Value {
+    json!({
+        "metadata": {"name": text(&crd["metadata"], "name")},
+        "spec": {"group": text(&crd["spec"], "group")},
+        "status": {"acceptedNames": status["acceptedNames"]},
+    })
+}
+
 /// The status of `crd` as Kubernetes leaves it, given all other definitions. `now` is a time such as
 /// `2026-11-15T10:38:30Z`; conditions that do not change keep theirs.
-pub fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
+pub(super) fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = json!({});

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
+use futures::future::BoxFuture;
 use futures::stream;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -26,6 +27,9 @@ pub(super) struct Channel {
     /// When the server ends it; clients come back by themselves.
     pub deadline: Instant,
     pub stop: CancellationToken,
+    /// Ends when the resource is served no more, or by another edition of its definition: what comes then is not what this
+    /// client was shown.
+    pub retired: BoxFuture<'static, ()>,
 }
 
 /// A watch that ends by itself when the client sets no time, so that connections do not live for ever.
@@ -65,6 +69,9 @@ impl State {
             return None;
         }
         let event = tokio::select! {
+            // Before the first object of the next edition is seen.
+            biased;
+            () = &mut self.channel.retired => return None,
             event = self.feed.next() => event,
             () = tokio::time::sleep_until(self.channel.deadline) => return None,
             () = self.channel.stop.cancelled() => return None,

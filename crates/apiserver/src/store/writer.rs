@@ -53,6 +53,9 @@ fn commit(disk: &mut Disk, view: &View, requests: impl Iterator<Item = Request>)
     let (changes, answers) = decide(view, requests);
     let written =
         if changes.is_empty() { Ok(()) } else { disk.commit(&changes, &view.index()).map_err(Arc::new) };
+    if !changes.is_empty() {
+        view.note_failing(written.is_err());
+    }
     if written.is_ok() {
         view.show(changes);
     }
