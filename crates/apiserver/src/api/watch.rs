@@ -137,7 +137,7 @@ impl Feed {
             (_, true, true) => Some(FeedEvent::Modified(event.entry)),
             // What it no longer matches is none of the client's business: it sees the last state that it did match.
             (_, true, false) => {
-                event.previous.map(|previous| FeedEvent::Deleted(previous.at(event.entry.revision).entry))
+                event.previous.map(|previous| FeedEvent::Deleted(previous.at(event.entry.revision)))
             }
         }
     }

@@ -63,8 +63,8 @@ impl Entry {
     }
 
     /// The same object as if this revision had stored it.
-    pub fn at(&self, revision: Revision) -> Written {
-        Written::new(self.key.clone(), revision, self.value())
+    pub fn at(&self, revision: Revision) -> Arc<Self> {
+        Written::new(self.key.clone(), revision, self.value()).entry
     }
 
     /// About what it takes of memory.
