@@ -25,7 +25,7 @@ use crate::identity::maturity;
 use crate::schema::{Compiled, Verdict, from_open_api};
 use reading::{list, text, texts};
 
-pub use acceptance::{Deletion, deletion_status, statuses};
+pub use acceptance::{Emptying, deletion_status, statuses};
 pub use defaulting::{default, prepare_for_create, prepare_for_update, prepare_status_for_update};
 pub use scale::Scale;
 pub use validation::{validate_create, validate_update, warnings};

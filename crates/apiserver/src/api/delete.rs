@@ -32,6 +32,7 @@ impl Api {
             check_preconditions(target, &entry.value, options)?;
             target.admission(|admitted| admission::check_delete(admitted, name))?;
             let grace = rules::grace(target.resource, &entry.value);
+            let options = &rules::deletion_options(target.resource, options);
             let decision = deletion::decide(&entry.value, options, grace, self.now());
             let decision = rules::deletion(target.resource, &entry.value, decision, self.now());
             match self.carry_out(target, &entry, decision, options.is_dry_run).await {

@@ -102,7 +102,7 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
         return let_go(api, definition, &now).await;
     }
     let report = |crd: &mut Value| {
-        crd["status"] = definition::deletion_status(crd, definition::Deletion::InProgress, &now);
+        crd["status"] = definition::deletion_status(crd, definition::Emptying::InProgress, &now);
     };
     api.amend(&definition.key, Some("status"), report).await?;
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
@@ -114,7 +114,7 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
 
 /// A definition that others hold says that nothing is left; the event of that brings it back here.
 async fn let_go(api: &Api, definition: &Entry, now: &str) -> Result<(), Status> {
-    let done = definition::deletion_status(&definition.value, definition::Deletion::Completed, now);
+    let done = definition::deletion_status(&definition.value, definition::Emptying::Completed, now);
     let is_held = definition.value.finalizers().any(|finalizer| finalizer != CLEANUP);
     if is_held && definition.value["status"] != done {
         return api.amend_seen(definition, Some("status"), |crd| crd["status"] = done.clone()).await;
