@@ -106,7 +106,8 @@ impl Server {
         let address = listener.local_addr().map_err(|error| Error::Listen(*listen, error))?;
         let (identity, tokens) = Identity::open(data_dir, address)?;
         bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
-        serve_definitions(&api).await;
+        // A status that cannot be written now is written by the controllers, which say so if it cannot.
+        let _ = serve_definitions(&api).await;
         let gate = Gate::new(&api, Authenticator { tokens, admin });
         let controllers = Controllers::start(&api, identity.authority());
         let shared = Arc::new(Shared {

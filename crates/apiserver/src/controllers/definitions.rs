@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Controller;
+use super::driver::Controller;
 use crate::api::{Api, DEFINITIONS, is_established};
 use crate::definition::{self, Definition};
 use crate::deletion::CLEANUP;
@@ -15,33 +15,56 @@ use crate::registry::{self, Registry};
 use crate::resource::{Edition, Resource};
 use crate::schema::Schema;
 use crate::status::Status;
-use crate::store::{Entry, Event, Scope};
+use crate::store::{Entry, Event, EventKind, Key, Scope};
 
 pub(super) struct Definitions(pub Arc<Api>);
 
+/// What there is to do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Task {
+    /// To serve all definitions as they are, and to say so in their status.
+    Serve,
+    /// To remove what the definition of this name defines, if it is deleted.
+    Empty(String),
+}
+
 impl Controller for Definitions {
+    const NAME: &'static str = "definitions";
     const RESOURCES: &'static [&'static str] = &[];
+    type Item = Task;
 
     fn api(&self) -> &Api {
         &self.0
     }
 
-    async fn begin(&self) {
-        serve_definitions(&self.0).await;
-        clean_up(&self.0).await;
+    fn all(&self) -> Vec<Task> {
+        let definitions = self.0.store().list(&Scope::resource(DEFINITIONS)).entries;
+        let empty = definitions.iter().map(|entry| Task::Empty(entry.key.name().to_owned()));
+        [Task::Serve].into_iter().chain(empty).collect()
     }
 
-    async fn take(&self, events: Vec<Event>) {
-        if events.iter().any(|event| event.entry.key.resource() == DEFINITIONS) {
-            serve_definitions(&self.0).await;
+    fn touched(&self, event: &Event) -> Vec<Task> {
+        let key = &event.entry.key;
+        match event.kind {
+            _ if key.resource() == DEFINITIONS => vec![Task::Serve, Task::Empty(key.name().to_owned())],
+            EventKind::Deleted => vec![Task::Empty(key.resource().to_owned())],
+            EventKind::Added | EventKind::Modified => Vec::new(),
         }
-        clean_up(&self.0).await;
+    }
+
+    async fn tend(&self, task: &Task) -> Result<(), Status> {
+        let Task::Empty(name) = task else { return serve_definitions(&self.0).await };
+        let Some(entry) = self.0.store().get(&Key::new(DEFINITIONS, None, name)) else { return Ok(()) };
+        if !entry.value.is_deleting() || !entry.value.has_finalizer(CLEANUP) {
+            return Ok(());
+        }
+        empty(&self.0, &entry).await
     }
 }
 
 /// Brings the registry and the status of every definition up to date. What a status says is served is served before it says
 /// so.
-pub(crate) async fn serve_definitions(api: &Api) {
+pub(crate) async fn serve_definitions(api: &Api) -> Result<(), Status> {
     let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
     let definitions: Vec<&Value> = entries.iter().map(|entry| &entry.value).collect();
     let statuses = definition::statuses(&definitions, &time(api.now()));
@@ -49,11 +72,11 @@ pub(crate) async fn serve_definitions(api: &Api) {
     let established = entries.iter().zip(&statuses).filter(|(_, status)| is_established(status));
     let resources = established.flat_map(|(entry, _)| resources(entry, &registry));
     api.set_registry(registry.with_defined(resources.collect()));
+    let mut outcome = Ok(());
     for (entry, status) in entries.iter().zip(statuses) {
-        if let Err(error) = settle(api, entry, status).await {
-            tracing::warn!(definition = entry.key.name(), %error, "a definition's status could not be written");
-        }
+        outcome = outcome.and(settle(api, entry, status).await);
     }
+    outcome
 }
 
 /// The resources of a definition. What was compiled of the same edition of it serves on.
@@ -62,7 +85,7 @@ fn resources(entry: &Entry, registry: &Registry) -> Vec<Arc<Resource>> {
         resource.stored_as() == entry.key.name()
             && resource.defined().is_some_and(|defined| defined.edition.is_of(entry))
     };
-    let known: Vec<_> = registry.all().iter().filter(is_same).cloned().collect();
+    let known: Vec<_> = registry.known().filter(is_same).cloned().collect();
     if known.is_empty() { compiled(entry, registry.metadata()) } else { known }
 }
 
@@ -84,17 +107,6 @@ async fn settle(api: &Api, entry: &Entry, status: Value) -> Result<(), Status> {
 }
 
 /// Removes what a definition that is being deleted defines, and then lets it go.
-async fn clean_up(api: &Api) {
-    let entries = api.store().list(&Scope::resource(DEFINITIONS)).entries;
-    for entry in
-        entries.iter().filter(|entry| entry.value.is_deleting() && entry.value.has_finalizer(CLEANUP))
-    {
-        if let Err(status) = empty(api, entry).await {
-            tracing::warn!(definition = entry.key.name(), error = %status, "what a definition defines could not be removed");
-        }
-    }
-}
-
 async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
     let objects = api.store().list(&Scope::resource(definition.key.name())).entries;
     let now = time(api.now());
@@ -106,10 +118,11 @@ async fn empty(api: &Api, definition: &Entry) -> Result<(), Status> {
     };
     api.amend(&definition.key, Some("status"), report).await?;
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    let mut outcome = Ok(());
     for object in objects.iter().filter(|object| !object.value.is_deleting()) {
-        api.remove(&object.key, &options).await?;
+        outcome = outcome.and(api.remove(&object.key, &options).await);
     }
-    Ok(())
+    outcome
 }
 
 /// A definition that others hold says that nothing is left; the event of that brings it back here.

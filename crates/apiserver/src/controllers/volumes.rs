@@ -4,40 +4,53 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Controller;
+use super::driver::Controller;
 use crate::api::Api;
 use crate::object::Object;
-use crate::store::{Entry, Scope};
+use crate::status::Status;
+use crate::store::{Entry, Event, Key, Scope};
 
+const CLAIMS: &str = "persistentvolumeclaims";
+const VOLUMES: &str = "persistentvolumes";
+
+/// The finalizers.
 const CLAIM: &str = "kubernetes.io/pvc-protection";
 const VOLUME: &str = "kubernetes.io/pv-protection";
 
 pub(super) struct Volumes(pub Arc<Api>);
 
 impl Controller for Volumes {
-    const RESOURCES: &'static [&'static str] = &["persistentvolumeclaims", "persistentvolumes", "pods"];
+    const NAME: &'static str = "volumes";
+    const RESOURCES: &'static [&'static str] = &[CLAIMS, VOLUMES, "pods"];
+    /// A claim or a volume.
+    type Item = Key;
 
     fn api(&self) -> &Api {
         &self.0
     }
 
-    async fn begin(&self) {
-        work(&self.0).await;
+    fn all(&self) -> Vec<Key> {
+        let of = |resource| self.0.store().list(&Scope::resource(resource)).entries;
+        of(CLAIMS).iter().chain(&of(VOLUMES)).map(|entry| entry.key.clone()).collect()
     }
-}
 
-async fn work(api: &Api) {
-    let claims = api.store().list(&Scope::resource("persistentvolumeclaims")).entries;
-    for claim in claims.iter().filter(|claim| waits(claim, CLAIM)) {
-        if !is_claim_used(api, claim) {
-            release(api, claim, CLAIM).await;
+    fn touched(&self, event: &Event) -> Vec<Key> {
+        let key = &event.entry.key;
+        if key.resource() != "pods" {
+            return vec![key.clone()];
         }
+        claims(&event.entry.value).map(|claim| Key::new(CLAIMS, key.namespace(), &claim)).collect()
     }
-    let volumes = api.store().list(&Scope::resource("persistentvolumes")).entries;
-    for volume in volumes.iter().filter(|volume| waits(volume, VOLUME)) {
-        if volume.value["status"]["phase"] != "Bound" {
-            release(api, volume, VOLUME).await;
+
+    async fn tend(&self, key: &Key) -> Result<(), Status> {
+        let Some(entry) = self.0.store().get(key) else { return Ok(()) };
+        if waits(&entry, CLAIM) && !is_claim_used(&self.0, &entry) {
+            return release(&self.0, &entry, CLAIM).await;
         }
+        if waits(&entry, VOLUME) && entry.value["status"]["phase"] != "Bound" {
+            return release(&self.0, &entry, VOLUME).await;
+        }
+        Ok(())
     }
 }
 
@@ -45,18 +58,15 @@ fn waits(entry: &Entry, finalizer: &str) -> bool {
     entry.value.is_deleting() && entry.value.has_finalizer(finalizer)
 }
 
-async fn release(api: &Api, entry: &Entry, finalizer: &str) {
-    let drop = |object: &mut Value| object.remove_finalizer(finalizer);
-    if let Err(status) = api.amend(&entry.key, None, drop).await {
-        tracing::warn!(key = %entry.key, error = %status, "a volume could not be let go");
-    }
+async fn release(api: &Api, entry: &Entry, finalizer: &str) -> Result<(), Status> {
+    api.amend(&entry.key, None, |object: &mut Value| object.remove_finalizer(finalizer)).await
 }
 
 /// By a Pod that was given a node and has not ended.
 fn is_claim_used(api: &Api, claim: &Entry) -> bool {
     let Some(namespace) = claim.key.namespace() else { return false };
     let pods = api.store().list(&Scope::namespace("pods", namespace)).entries;
-    pods.iter().any(|pod| is_running(&pod.value) && uses(&pod.value, claim.key.name()))
+    pods.iter().any(|pod| is_running(&pod.value) && claims(&pod.value).any(|it| it == claim.key.name()))
 }
 
 fn is_running(pod: &Value) -> bool {
@@ -64,13 +74,13 @@ fn is_running(pod: &Value) -> bool {
     pod["spec"]["nodeName"].is_string() && !matches!(phase, "Succeeded" | "Failed")
 }
 
-fn uses(pod: &Value, claim: &str) -> bool {
+/// The claims that a Pod names, and those that are made for it.
+fn claims(pod: &Value) -> impl Iterator<Item = String> {
     let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
-    let mut volumes = volumes.map(|volume| {
-        let ephemeral = volume.get("ephemeral").is_some();
-        let named = volume["persistentVolumeClaim"]["claimName"].as_str() == Some(claim);
-        named
-            || ephemeral && claim == format!("{}-{}", pod.name(), volume["name"].as_str().unwrap_or_default())
-    });
-    volumes.any(|uses| uses)
+    volumes.filter_map(|volume| match volume["persistentVolumeClaim"]["claimName"].as_str() {
+        Some(claim) => Some(claim.to_owned()),
+        None => volume
+            .get("ephemeral")
+            .map(|_| format!("{}-{}", pod.name(), volume["name"].as_str().unwrap_or_default())),
+    })
 }

@@ -72,7 +72,7 @@ fn with_context<T>(
     work: impl FnOnce(&apply::Context<'_>) -> T,
 ) -> T {
     let resource = target.resource;
-    let all: Vec<_> = registry.all().iter().filter(|it| it.stored_as() == resource.stored_as()).collect();
+    let all: Vec<_> = registry.known().filter(|it| it.stored_as() == resource.stored_as()).collect();
     let subresource = target.subresource.unwrap_or_default();
     let versions: BTreeMap<String, Version> =
         all.iter().map(|it| (it.api_version(), version(it, subresource))).collect();

@@ -93,7 +93,7 @@ fn bolt(name: &str) -> Value {
 async fn with_definition() -> (Arc<Api>, Arc<Resource>) {
     let api = with_namespace().await;
     api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition(&[])).await.unwrap();
-    serve_definitions(&api).await;
+    serve_definitions(&api).await.unwrap();
     let bolts = Arc::clone(api.registry().find("example.com", "v1", "bolts").unwrap());
     (api, bolts)
 }
@@ -111,7 +111,7 @@ async fn nothing_is_made_of_a_kind_that_is_going_or_gone() {
     api.delete(&place, "bolts.example.com", &DeleteOptions::default()).await.unwrap();
     let late = api.create_on(&ground, &target(&bolts), bolt("late"), &WriteOptions::default()).await;
     assert!(late.is_err(), "it was decided before");
-    serve_definitions(&api).await;
+    serve_definitions(&api).await.unwrap();
     let bolts = api.registry().find("example.com", "v1", "bolts").cloned().unwrap_or(bolts);
     let refused = make(&api, &bolts, bolt("later")).await.unwrap_err();
     let why = "bolts.example.com \"later\" is forbidden: create not allowed while custom resource definition is terminating";
@@ -141,7 +141,8 @@ async fn what_was_read_by_one_edition_of_a_definition_is_not_written_under_the_n
     let touched = api.update(&target(&bolts), "held", &WriteOptions::default(), false, &touch).await;
     assert_eq!(touched.unwrap_err().reason, OUTDATED);
     let retired = api.retired(&bolts);
-    tokio::join!(retired, serve_definitions(&api));
+    let ((), served) = tokio::join!(retired, serve_definitions(&api));
+    served.unwrap();
     let bolts = Arc::clone(api.registry().find("example.com", "v1", "bolts").unwrap());
     assert_eq!(make(&api, &bolts, bolt("loose")).await.unwrap_err().reason, "Invalid");
 }
