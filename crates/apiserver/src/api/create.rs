@@ -64,7 +64,7 @@ impl Api {
     }
 
     /// Creates an object as long as its ground holds.
-    pub(super) async fn create_on(
+    async fn create_on(
         &self,
         ground: &Ground,
         target: &Target<'_>,
@@ -119,7 +119,8 @@ impl Api {
         Ok(object)
     }
 
-    async fn store_new(
+    /// Stores an object that was decided on this ground, if that still holds.
+    pub(super) async fn store_new(
         &self,
         ground: &Ground,
         target: &Target<'_>,

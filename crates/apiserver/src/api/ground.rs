@@ -36,11 +36,16 @@ impl Api {
             let why = "create not allowed while custom resource definition is terminating";
             return Err(Status::forbidden(&target.resource.group_resource(), name, why));
         }
-        let namespace = target.namespace.and_then(|name| self.store.get(&Key::new("namespaces", None, name)));
-        Ok(Ground {
-            since,
-            guards: definition.iter().chain(&namespace).map(|entry| unchanged(entry)).collect(),
-        })
+        let namespace = target.namespace.map(|name| self.namespace(name));
+        let guards = definition.iter().map(|entry| unchanged(entry)).chain(namespace).collect();
+        Ok(Ground { since, guards })
+    }
+
+    /// That a namespace is as it was. One that is not there cannot stay so for a write that is made in it.
+    fn namespace(&self, name: &str) -> Guard {
+        let key = Key::new("namespaces", None, name);
+        let revision = self.store.get(&key).map(|entry| entry.revision).unwrap_or_default();
+        Guard::Unchanged(key, revision)
     }
 
     /// The definition of a resource, which must be the one that the resource was made from; none for Kubernetes' own.

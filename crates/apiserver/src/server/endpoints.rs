@@ -70,13 +70,11 @@ fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
 /// What is looked at, and whether it is well. Whoever is alive can recover from what keeps it from being ready.
 fn checks(exchange: &Exchange<'_>, name: &str) -> Vec<(&'static str, bool)> {
     let store = exchange.server.api.store().health();
-    match name {
-        "livez" => vec![("ping", true), ("store", store != Health::Closed)],
-        _ => {
-            let controllers = exchange.server.controllers.are_well();
-            vec![("ping", true), ("store", store == Health::Well), ("controllers", controllers)]
-        }
+    if name == "livez" {
+        return vec![("ping", true), ("store", store != Health::Closed)];
     }
+    let controllers = exchange.server.controllers.are_well();
+    vec![("ping", true), ("store", store == Health::Well), ("controllers", controllers)]
 }
 
 fn health(exchange: &Exchange<'_>, name: &str) -> Response<Body> {

@@ -216,7 +216,9 @@ mod tests {
         assert!(plan.add(free(5)).is_ok(), "of another sort");
         plan.add(put("a", Precondition::Absent)).unwrap();
         assert!(matches!(plan.add(free(5)), Err(Rejection::Outdated(_))), "in the same batch");
-        std::mem::take(&mut plan.changes).into_iter().for_each(|change| index.apply(change));
+        for change in std::mem::take(&mut plan.changes) {
+            index.apply(change);
+        }
         let seen_by = |since| Plan::new(&index).add(free(since)).unwrap_err();
         assert!(matches!(seen_by(5), Rejection::Outdated(_)));
         assert!(matches!(seen_by(8), Rejection::Exists(_)), "what was there before was seen");

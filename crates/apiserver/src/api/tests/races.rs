@@ -5,10 +5,11 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::*;
-use crate::api::OUTDATED;
+use crate::api::ground::Ground;
+use crate::api::{DEFINITIONS, OUTDATED};
 use crate::controllers::serve_definitions;
 use crate::status::Status;
-use crate::store::{Key, Scope};
+use crate::store::{Key, Precondition, Rejection, Scope, WriteError};
 
 async fn make(api: &Api, resource: &Resource, object: Value) -> Result<Value, Status> {
     let namespace = resource.is_namespaced.then_some("default");
@@ -16,38 +17,47 @@ async fn make(api: &Api, resource: &Resource, object: Value) -> Result<Value, St
     api.create(&target, object, &WriteOptions::default()).await.map(|created| created.object)
 }
 
-/// Creates in a namespace until that is refused.
-async fn fill(api: Arc<Api>, maps: Arc<Resource>, namespace: &str, writer: usize) {
-    let target = Target { namespace: Some(namespace), ..target(&maps) };
-    for number in 0.. {
-        let map = config_map(&format!("m{writer}-{number}"), "x");
-        if api.create(&target, map, &WriteOptions::default()).await.is_err() {
-            return;
-        }
+/// Whether an object that was decided on this ground would still be stored.
+async fn holds(api: &Api, ground: &Ground, target: &Target<'_>) -> bool {
+    let name = uuid::Uuid::new_v4().to_string();
+    match api.store_new(ground, target, &name, json!({}), &WriteOptions::default()).await {
+        Ok(_) => true,
+        Err(WriteError::Rejected(Rejection::Outdated(_))) => false,
+        Err(error) => panic!("{error}"),
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+fn ground(api: &Api, target: &Target<'_>) -> Ground {
+    api.ground_of_new(target, "").unwrap_or_else(|status| panic!("{status}"))
+}
+
+#[tokio::test]
 async fn nothing_comes_into_a_namespace_after_it_began_to_go() {
     let api = with_namespace().await;
-    let (maps, team) =
-        (config_maps(&api), json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}));
-    api.ensure("namespaces", "", team).await.unwrap();
+    let maps = config_maps(&api);
     let namespaces = Arc::clone(api.registry().find("", "v1", "namespaces").unwrap());
-    let mut watch =
-        api.store().watch(Scope::namespace("configmaps", "team"), api.store().revision()).unwrap();
-    let writers: Vec<_> = (0..8)
-        .map(|writer| tokio::spawn(fill(Arc::clone(&api), Arc::clone(&maps), "team", writer)))
-        .collect();
-    watch.next().await.unwrap();
-    let place = Target { namespace: None, ..target(&namespaces) };
+    let (inside, place) = (
+        Target { namespace: Some("team"), ..target(&maps) },
+        Target { namespace: None, ..target(&namespaces) },
+    );
+    let nowhere = ground(&api, &inside);
+    assert!(!holds(&api, &nowhere, &inside).await);
+    api.ensure(
+        "namespaces",
+        "",
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}),
+    )
+    .await
+    .unwrap();
+    assert!(!holds(&api, &nowhere, &inside).await, "it was not there when that was decided");
+    let there = ground(&api, &inside);
+    assert!(holds(&api, &there, &inside).await);
     api.delete(&place, "team", &DeleteOptions::default()).await.unwrap();
-    for writer in writers {
-        writer.await.unwrap();
-    }
-    let marked = api.store().get(&Key::new("namespaces", None, "team")).unwrap();
-    let late = api.store().list(&Scope::namespace("configmaps", "team")).entries;
-    assert_eq!(late.iter().filter(|entry| entry.revision > marked.revision).count(), 0);
+    assert!(!holds(&api, &there, &inside).await);
+    assert_eq!(
+        api.create(&inside, config_map("late", "x"), &WriteOptions::default()).await.unwrap_err().code,
+        403
+    );
 }
 
 fn service(name: &str) -> Value {
@@ -74,8 +84,8 @@ async fn an_address_goes_to_one_service_however_many_ask_at_once() {
     assert_eq!(made, 1);
 }
 
-fn definition(required: &[&str]) -> Value {
-    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}, "required": required});
+fn definition() -> Value {
+    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
     let version =
         json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
     json!({
@@ -92,7 +102,7 @@ fn bolt(name: &str) -> Value {
 
 async fn with_definition() -> (Arc<Api>, Arc<Resource>) {
     let api = with_namespace().await;
-    api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition(&[])).await.unwrap();
+    api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition()).await.unwrap();
     serve_definitions(&api).await.unwrap();
     let bolts = Arc::clone(api.registry().find("example.com", "v1", "bolts").unwrap());
     (api, bolts)
@@ -107,22 +117,17 @@ async fn nothing_is_made_of_a_kind_that_is_going_or_gone() {
     let (api, bolts) = with_definition().await;
     let definitions = definitions(&api);
     let place = Target { namespace: None, ..target(&definitions) };
-    let ground = api.ground_of_new(&target(&bolts), "").unwrap_or_else(|status| panic!("{status}"));
+    let there = ground(&api, &target(&bolts));
+    assert!(holds(&api, &there, &target(&bolts)).await);
     api.delete(&place, "bolts.example.com", &DeleteOptions::default()).await.unwrap();
-    let late = api.create_on(&ground, &target(&bolts), bolt("late"), &WriteOptions::default()).await;
-    assert!(late.is_err(), "it was decided before");
+    assert!(!holds(&api, &there, &target(&bolts)).await);
     serve_definitions(&api).await.unwrap();
-    let bolts = api.registry().find("example.com", "v1", "bolts").cloned().unwrap_or(bolts);
+    assert!(api.registry().serves(&bolts), "watches see its objects go");
     let refused = make(&api, &bolts, bolt("later")).await.unwrap_err();
     let why = "bolts.example.com \"later\" is forbidden: create not allowed while custom resource definition is terminating";
     assert_eq!((refused.code, refused.message.as_str()), (403, why));
-    api.store()
-        .delete(
-            Key::new(crate::api::DEFINITIONS, None, "bolts.example.com"),
-            crate::store::Precondition::Present,
-        )
-        .await
-        .unwrap();
+    let key = Key::new(DEFINITIONS, None, "bolts.example.com");
+    api.store().delete(key, Precondition::Present).await.unwrap();
     assert_eq!(make(&api, &bolts, bolt("latest")).await.unwrap_err().code, 404);
 }
 
@@ -130,10 +135,9 @@ async fn nothing_is_made_of_a_kind_that_is_going_or_gone() {
 async fn what_was_read_by_one_edition_of_a_definition_is_not_written_under_the_next() {
     let (api, bolts) = with_definition().await;
     make(&api, &bolts, bolt("held")).await.unwrap();
-    let key = Key::new(crate::api::DEFINITIONS, None, "bolts.example.com");
+    let key = Key::new(DEFINITIONS, None, "bolts.example.com");
     let tighter = |live: &mut Value| {
-        live["spec"] = json!({"group": "example.com", "scope": "Namespaced",
-        "names": live["spec"]["names"], "conversion": {"strategy": "None"}, "versions": definition(&["size"])["spec"]["versions"]})
+        live["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = json!(["size"]);
     };
     api.amend(&key, None, tighter).await.unwrap();
     assert_eq!(make(&api, &bolts, bolt("loose")).await.unwrap_err().reason, OUTDATED);
@@ -148,6 +152,21 @@ async fn what_was_read_by_one_edition_of_a_definition_is_not_written_under_the_n
 }
 
 #[tokio::test]
+async fn what_was_decided_on_a_state_of_before_is_not_written_over_the_next() {
+    let api = with_namespace().await;
+    let maps = config_maps(&api);
+    make(&api, &maps, config_map("a", "x")).await.unwrap();
+    let seen = api.get(&target(&maps), "a").unwrap();
+    let set = |value: &'static str| move |map: &mut Value| map["data"] = json!({"by": value});
+    api.amend(&seen.key, None, set("somebody")).await.unwrap();
+    api.amend_seen(&seen, None, set("us")).await.unwrap();
+    assert_eq!(api.get(&target(&maps), "a").unwrap().value["data"]["by"], "somebody");
+    let seen = api.get(&target(&maps), "a").unwrap();
+    api.amend_seen(&seen, None, set("us")).await.unwrap();
+    assert_eq!(api.get(&target(&maps), "a").unwrap().value["data"]["by"], "us");
+}
+
+#[tokio::test]
 async fn a_pod_that_nobody_runs_is_never_seen_waiting_for_its_end() {
     let api = with_namespace().await;
     let pods = Arc::clone(api.registry().find("", "v1", "pods").unwrap());
@@ -159,7 +178,7 @@ async fn a_pod_that_nobody_runs_is_never_seen_waiting_for_its_end() {
     let (options, place) = (DeleteOptions::default(), target(&pods));
     let mut deletion = Box::pin(api.delete(&place, "a", &options));
     // Dropped while it waits for the disk, as when its client hangs up.
-    assert!(poll_fn(|context| Poll::Ready(deletion.as_mut().poll(context).is_pending())).await);
+    poll_fn(|context| Poll::Ready(deletion.as_mut().poll(context).is_pending())).await;
     drop(deletion);
     watch.next().await.unwrap();
     assert!(api.get(&target(&pods), "a").is_err());
