@@ -14,6 +14,7 @@ mod reply;
 mod resources;
 mod streams;
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -155,10 +156,14 @@ impl Server {
     }
 }
 
-/// The directory holds keys: nobody else may look.
+/// The directory holds keys: nobody else may look. What is made on the way to it is there after a power loss too.
 fn prepare(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    let directory = std::path::absolute(directory)?;
+    let missing: Vec<&Path> = directory.ancestors().take_while(|it| !it.exists()).collect();
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    let folders = missing.into_iter().filter_map(Path::parent);
+    folders.map(File::open).try_for_each(|folder| folder?.sync_all())
 }
 
 #[cfg(test)]

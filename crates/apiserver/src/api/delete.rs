@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Api, Target, failed};
+use super::{Api, Target, failed, shown};
 use crate::deletion::{self, Deletion};
 use crate::object::Object;
 use crate::options::{DeleteOptions, ListOptions};
@@ -30,6 +30,8 @@ impl Api {
         loop {
             let entry = self.get(target, name)?;
             check_preconditions(target, &entry.value, options)?;
+            // What could not be shown in the answer stays, so that nobody takes a deletion for a failure.
+            shown(target.resource, &entry.value)?;
             target.admission(|admitted| admission::check_delete(admitted, name))?;
             let grace = rules::grace(target.resource, &entry.value);
             let options = &rules::deletion_options(target.resource, options);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::list::revision;
+use super::list::{not_before, revision};
 use super::{Api, Target, shown};
 use crate::options::ListOptions;
 use crate::resource::Resource;
@@ -55,6 +55,7 @@ impl Api {
             None => after.unwrap_or_default() == Revision(0),
         };
         let (initial, after) = if starts_with_state {
+            not_before(&self.store, after.unwrap_or_default())?;
             let listing = self.store.list(&scope);
             (listing.entries, listing.revision)
         } else {
