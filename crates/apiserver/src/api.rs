@@ -127,6 +127,11 @@ pub(crate) fn is_as_stored(resource: &Resource, entry: &Entry) -> bool {
     rules::is_as_stored(resource, entry)
 }
 
+/// Refuses an object that a version of the resource cannot show.
+pub(crate) fn check_shown(resource: &Resource, entry: &Entry) -> Result<(), Status> {
+    if is_as_stored(resource, entry) { Ok(()) } else { shown(resource, entry).map(drop) }
+}
+
 /// What a client hears of a write that was not made.
 pub(crate) fn failed(target: &Target<'_>, name: &str, error: WriteError) -> Status {
     let resource = target.resource.group_resource();

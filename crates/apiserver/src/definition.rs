@@ -27,7 +27,7 @@ use crate::schema::{Compiled, Verdict, from_open_api};
 use crate::text::Text;
 use reading::{list, text, texts};
 
-pub use acceptance::{Deletion, deletion_status, statuses};
+pub use acceptance::{Emptying, deletion_status, statuses};
 pub use defaulting::{default, prepare_for_create, prepare_for_update, prepare_status_for_update};
 pub use scale::Scale;
 pub use validation::{validate_create, validate_update, warnings};

@@ -198,6 +198,11 @@ impl Resource {
         }
     }
 
+    /// Whether clients can ask for this version. Objects may be stored in one that they cannot ask for.
+    pub fn is_served(&self) -> bool {
+        self.defined().is_none_or(|defined| defined.version().is_served)
+    }
+
     pub fn is_storage_version(&self) -> bool {
         match &self.origin {
             Origin::BuiltIn(_) => self.group != "events.k8s.io",

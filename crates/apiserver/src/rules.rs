@@ -5,6 +5,7 @@ mod managers;
 mod scaling;
 mod versions;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use jiff::Timestamp;
@@ -18,6 +19,7 @@ use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Pro
 use crate::deletion::{self, Deletion, Grace};
 use crate::identity::GroupKind;
 use crate::object::Object;
+use crate::options::{DeleteOptions, Propagation};
 use crate::resource::{Origin, Resource};
 use crate::status::Status;
 use crate::strategy::{self, Cluster};
@@ -296,6 +298,18 @@ pub(crate) fn grace(resource: &Resource, object: &Value) -> Grace {
         return Grace::Needless;
     }
     Grace::Usually(object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or_default())
+}
+
+/// How an object is to be deleted. Kubernetes does not collect what Events might own, and does not listen to who asks for it.
+pub(crate) fn deletion_options<'a>(
+    resource: &Resource,
+    options: &'a DeleteOptions,
+) -> Cow<'a, DeleteOptions> {
+    if resource.stored_as() != "events" {
+        return Cow::Borrowed(options);
+    }
+    let propagation = Some(Propagation::Background);
+    Cow::Owned(DeleteOptions { propagation, orphan_dependents: None, ..options.clone() })
 }
 
 /// What a deletion comes to for kinds that hold others.

@@ -16,6 +16,7 @@ mod resources;
 mod strangers;
 mod streams;
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -108,7 +109,8 @@ impl Server {
         let address = listener.local_addr().map_err(|error| Error::Listen(*listen, error))?;
         let (identity, tokens) = Identity::open(data_dir, address)?;
         bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
-        serve_definitions(&api).await;
+        // A status that cannot be written now is written by the controllers, which say so if it cannot.
+        let _ = serve_definitions(&api).await;
         let gate = Gate::new(&api, Authenticator { tokens, admin });
         let controllers = Controllers::start(&api, identity.authority());
         let shared = Arc::new(Shared {
@@ -154,10 +156,14 @@ impl Server {
     }
 }
 
-/// The directory holds keys: nobody else may look.
+/// The directory holds keys: nobody else may look. What is made on the way to it is there after a power loss too.
 fn prepare(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    let directory = std::path::absolute(directory)?;
+    let missing: Vec<&Path> = directory.ancestors().take_while(|it| !it.exists()).collect();
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    let folders = missing.into_iter().filter_map(Path::parent);
+    folders.map(File::open).try_for_each(|folder| folder?.sync_all())
 }
 
 #[cfg(test)]

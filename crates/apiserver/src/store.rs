@@ -20,7 +20,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
 
 pub use disk::{Disk, OpenError};
 pub use entry::{Entry, Event, EventKind, Revision, Written};
@@ -34,19 +33,16 @@ pub use watch::Watch;
 pub use writer::WriteError;
 
 use view::View;
-use writer::Request;
+use writer::Writer;
 
 /// How many events are kept for watches that come late or read slowly.
 pub const HISTORY: usize = 20_000;
-
-/// Writes that wait for the disk; callers beyond that wait for room.
-const QUEUE: usize = 1024;
 
 /// The objects of one cluster. Clones share them; the file is closed when the last one goes.
 #[derive(Clone)]
 pub struct Store {
     view: Arc<View>,
-    queue: mpsc::Sender<Request>,
+    writer: Arc<Writer>,
 }
 
 /// Whether what is written gets to the disk.
@@ -68,13 +64,12 @@ impl Store {
     /// Serves what is on a disk, keeping so many events.
     pub fn start(disk: Disk, history: usize) -> Result<Self, OpenError> {
         let view = Arc::new(View::new(disk.load(history)?));
-        let (queue, requests) = mpsc::channel(QUEUE);
-        writer::spawn(disk, Arc::clone(&view), requests).map_err(OpenError::Thread)?;
-        Ok(Self { view, queue })
+        let writer = Writer::start(disk, Arc::clone(&view)).map_err(OpenError::Thread)?;
+        Ok(Self { view, writer: Arc::new(writer) })
     }
 
     pub fn health(&self) -> Health {
-        match (self.queue.is_closed(), self.view.is_failing()) {
+        match (self.writer.is_closed(), self.view.is_failing()) {
             (true, _) => Health::Closed,
             (false, true) => Health::Failing,
             (false, false) => Health::Well,
@@ -94,9 +89,15 @@ impl Store {
         self.view.list(scope)
     }
 
-    /// Everything in a scope as it was at an earlier revision, for as long as the history reaches back to it.
-    pub fn list_at(&self, scope: &Scope, revision: Revision) -> Result<Listing, Expired> {
-        self.view.list_at(scope, revision)
+    /// What was in a scope at an earlier revision, for as long as the history reaches back to it: everything, or what comes
+    /// after a key of that scope.
+    pub fn list_at(
+        &self,
+        scope: &Scope,
+        revision: Revision,
+        after: Option<&Key>,
+    ) -> Result<Listing, Expired> {
+        self.view.list_at(scope, revision, after)
     }
 
     /// Events in a scope after a revision.
@@ -121,9 +122,7 @@ impl Store {
 
     /// Makes a write if all that it rests on holds, and returns what it left.
     pub async fn write(&self, write: Write) -> Result<Written, WriteError> {
-        let (answer, answered) = oneshot::channel();
-        self.queue.send(Request { write, answer }).await.map_err(|_| WriteError::Closed)?;
-        answered.await.map_err(|_| WriteError::Closed)?
+        self.writer.write(write).await
     }
 }
 

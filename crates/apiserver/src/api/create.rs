@@ -48,7 +48,9 @@ impl Api {
     ) -> Result<Created, Status> {
         settle_namespace(target, &mut object)?;
         let warnings = rules::deduplicate_owners(&mut object);
-        self.provide_account(target).await?;
+        if !options.is_dry_run {
+            self.provide_account(target).await?;
+        }
         loop {
             let ground = self.ground_of_new(target, object.name())?;
             // What may be overtaken is tried again.

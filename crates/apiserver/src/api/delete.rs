@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Api, Target, failed};
+use super::{Api, Target, check_shown, failed};
 use crate::deletion::{self, Deletion};
 use crate::object::Object;
 use crate::options::{DeleteOptions, ListOptions};
@@ -29,8 +29,11 @@ impl Api {
             let entry = self.get(target, name)?;
             let object = entry.value();
             check_preconditions(target, &object, options)?;
+            // What could not be shown in the answer stays, so that nobody takes a deletion for a failure.
+            check_shown(target.resource, &entry)?;
             target.admission(|admitted| admission::check_delete(admitted, name))?;
             let grace = rules::grace(target.resource, &object);
+            let options = &rules::deletion_options(target.resource, options);
             let decision = deletion::decide(&object, options, grace, self.now());
             let decision = rules::deletion(target.resource, &object, decision, self.now());
             match self.carry_out(target, &entry, object, decision, options.is_dry_run).await {

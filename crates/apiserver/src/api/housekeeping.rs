@@ -22,8 +22,10 @@ const SERVER: &str = "kube-apiserver";
 
 impl Api {
     /// The resource of a stored object, in the version in which it is stored.
-    pub(crate) fn resource_of(&self, key: &Key) -> Option<Arc<Resource>> {
-        self.registry().stored_as(key.resource()).cloned()
+    fn resource_of(&self, key: &Key) -> Result<Arc<Resource>, Status> {
+        let message = || format!("nobody knows the rules of {}", key.resource());
+        let resource = self.registry().stored_as(key.resource()).cloned();
+        resource.ok_or_else(|| Status::new(503, "ServiceUnavailable", message()))
     }
 
     /// Changes an object, if it is still there.
@@ -33,7 +35,8 @@ impl Api {
         subresource: Option<&str>,
         change: impl Fn(&mut Value) + Send + Sync,
     ) -> Result<(), Status> {
-        while let Some(resource) = self.resource_of(key) {
+        while self.store.get(key).is_some() {
+            let resource = self.resource_of(key)?;
             match self.amend_as(&resource, key, subresource, &change).await {
                 // Its definition has changed, and the resource will follow.
                 Err(status) if status.reason == OUTDATED => self.retired(&resource).await,
@@ -102,7 +105,10 @@ impl Api {
     }
 
     pub(crate) async fn remove(&self, key: &Key, options: &DeleteOptions) -> Result<(), Status> {
-        let Some(resource) = self.resource_of(key) else { return Ok(()) };
+        if self.store.get(key).is_none() {
+            return Ok(());
+        }
+        let resource = self.resource_of(key)?;
         let target =
             Target { resource: &resource, namespace: key.namespace(), subresource: None, agent: MANAGER };
         gone_is_fine(self.delete(&target, key.name(), options).await.map(drop))

@@ -40,12 +40,6 @@ impl Api {
         options.selector.fields.check(known).map_err(Status::bad_request)?;
         let place = options.continuation.as_deref().map(place).transpose()?;
         let mut listing = self.listing(target, options, place.as_ref())?;
-        if let Some(place) = &place {
-            let last = target
-                .resource
-                .key(Some(&place.namespace).filter(|it| !it.is_empty()).map(String::as_str), &place.name);
-            listing.entries.retain(|entry| entry.key > last);
-        }
         if !options.selector.is_empty() {
             listing.entries.retain(|entry| is_selected(target.resource, &options.selector, entry));
         }
@@ -61,7 +55,11 @@ impl Api {
         let scope = target.resource.scope(target.namespace);
         if let Some(place) = place {
             let revision = Revision(place.revision);
-            return self.store.list_at(&scope, revision).map_err(|_| Status::expired(CONTINUE_TOO_OLD));
+            not_before(&self.store, revision)?;
+            let namespace = Some(place.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+            let last = target.resource.key(namespace, &place.name);
+            let listing = self.store.list_at(&scope, revision, Some(&last));
+            return listing.map_err(|_| Status::expired(CONTINUE_TOO_OLD));
         }
         let wanted = options.resource_version.as_deref().map(revision).transpose();
         let wanted = wanted
@@ -69,10 +67,12 @@ impl Api {
             .unwrap_or_default();
         not_before(&self.store, wanted)?;
         match options.resource_version_match.as_deref() {
-            Some("Exact") => self.store.list_at(&scope, wanted).map_err(|_| Status::expired(LIST_TOO_OLD)),
+            Some("Exact") => {
+                self.store.list_at(&scope, wanted, None).map_err(|_| Status::expired(LIST_TOO_OLD))
+            }
             // A page of an old list goes on where the list began.
             None if options.limit > 0 && wanted > Revision(0) => {
-                self.store.list_at(&scope, wanted).map_err(|_| Status::expired(LIST_TOO_OLD))
+                self.store.list_at(&scope, wanted, None).map_err(|_| Status::expired(LIST_TOO_OLD))
             }
             _ => Ok(self.store.list(&scope)),
         }

@@ -2,6 +2,7 @@
 //! happened.
 
 mod races;
+mod refusals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

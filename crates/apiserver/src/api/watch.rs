@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::list::{is_selected, revision};
+use super::list::{is_selected, not_before, revision};
 use super::{Api, Target};
 use crate::options::ListOptions;
 use crate::resource::Resource;
@@ -53,6 +53,7 @@ impl Api {
             None => after.unwrap_or_default() == Revision(0),
         };
         let (initial, after) = if starts_with_state {
+            not_before(&self.store, after.unwrap_or_default())?;
             let listing = self.store.list(&scope);
             (listing.entries, listing.revision)
         } else {

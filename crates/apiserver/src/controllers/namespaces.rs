@@ -1,11 +1,11 @@
 //! Empties a namespace that is being deleted, and lets it go when nothing is left.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Controller;
+use super::driver::Controller;
 use crate::api::Api;
 use crate::object::{child, time};
 use crate::options::{DeleteOptions, Propagation};
@@ -18,57 +18,56 @@ const FINALIZER: &str = "kubernetes";
 pub(super) struct Namespaces(pub Arc<Api>);
 
 impl Controller for Namespaces {
+    const NAME: &'static str = "namespaces";
     const RESOURCES: &'static [&'static str] = &[];
+    /// The name of a namespace.
+    type Item = String;
 
     fn api(&self) -> &Api {
         &self.0
     }
 
-    async fn begin(&self) {
+    fn all(&self) -> Vec<String> {
         let namespaces = self.0.store().list(&Scope::resource("namespaces")).entries;
-        work(&self.0, namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()).await;
+        namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()
     }
 
-    async fn take(&self, events: Vec<Event>) {
-        work(&self.0, events.iter().filter_map(concerned).collect()).await;
+    /// One that changed, or one that lost an object.
+    fn touched(&self, event: &Event) -> Vec<String> {
+        let key = &event.entry.key;
+        let name = match key.namespace() {
+            None if key.resource() == "namespaces" => Some(key.name()),
+            Some(namespace) if event.kind == EventKind::Deleted => Some(namespace),
+            _ => None,
+        };
+        name.map(str::to_owned).into_iter().collect()
     }
-}
 
-/// The namespace that may have something to do after an event: one that changed, or one that lost an object.
-fn concerned(event: &Event) -> Option<String> {
-    let key = &event.entry.key;
-    match key.namespace() {
-        None if key.resource() == "namespaces" => Some(key.name().to_owned()),
-        Some(namespace) if event.kind == EventKind::Deleted => Some(namespace.to_owned()),
-        _ => None,
-    }
-}
-
-async fn work(api: &Api, names: BTreeSet<String>) {
-    for name in names {
-        if let Err(status) = tend(api, &name).await {
-            tracing::warn!(namespace = name, error = %status, "a namespace could not be emptied yet");
+    async fn tend(&self, name: &String) -> Result<(), Status> {
+        let key = Key::new("namespaces", None, name);
+        let Some(entry) = self.0.store().get(&key) else { return Ok(()) };
+        if !entry.summary.is_deleting || !has_finalizer(&entry.value()) {
+            return Ok(());
         }
+        empty(&self.0, &entry).await
     }
 }
 
-async fn tend(api: &Api, name: &str) -> Result<(), Status> {
-    let key = Key::new("namespaces", None, name);
-    let Some(entry) = api.store().get(&key) else { return Ok(()) };
-    if !entry.summary.is_deleting || !has_finalizer(&entry.value()) {
-        return Ok(());
-    }
+async fn empty(api: &Api, namespace: &Entry) -> Result<(), Status> {
+    let name = namespace.key.name();
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    let mut outcome = Ok(());
     for object in content(api, name) {
-        api.remove(&object.key, &options).await?;
+        outcome = outcome.and(api.remove(&object.key, &options).await);
     }
     // Nothing comes into a namespace that is marked, so what is not here now never will be.
     let left = content(api, name);
     if left.is_empty() {
-        return api.amend_seen(&entry, Some("finalize"), drop_finalizer).await;
+        return api.amend_seen(namespace, Some("finalize"), drop_finalizer).await;
     }
     let now = time(api.now());
-    api.amend(&key, Some("status"), |namespace| report(namespace, &left, &now)).await
+    let report = |namespace: &mut Value| report(namespace, &left, &now);
+    outcome.and(api.amend(&namespace.key, Some("status"), report).await)
 }
 
 /// Says in the status of a namespace what keeps it.

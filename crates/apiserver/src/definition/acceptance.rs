@@ -9,9 +9,11 @@ use super::approval;
 use super::reading::{list, text, texts};
 use crate::field::Quoted;
 
-/// How far the deletion of a definition has come.
+/// How far the removal of what a definition defines has come, once the definition is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deletion {
+pub enum Emptying {
+    /// Nobody has looked for its objects yet.
+    Pending,
     /// Objects of its kind are being deleted.
     InProgress,
     /// There are none left.
@@ -66,16 +68,22 @@ pub(super) fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
 }
 
 /// The status of a definition that is being deleted.
-pub fn deletion_status(crd: &Value, deletion: Deletion, now: &str) -> Value {
+pub fn deletion_status(crd: &Value, emptying: Emptying, now: &str) -> Value {
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = json!({});
     }
-    let condition = match deletion {
-        Deletion::InProgress => {
+    let condition = match emptying {
+        Emptying::Pending => (
+            "True",
+            "InstanceDeletionPending",
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+                .to_owned(),
+        ),
+        Emptying::InProgress => {
             ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress".to_owned())
         }
-        Deletion::Completed => ("False", "InstanceDeletionCompleted", "removed all instances".to_owned()),
+        Emptying::Completed => ("False", "InstanceDeletionCompleted", "removed all instances".to_owned()),
     };
     set_condition(&mut status, "Terminating", condition, now);
     status

@@ -98,7 +98,7 @@ fn names_are_accepted_as_kubernetes_does() {
         let ours = if crd["metadata"]["deletionTimestamp"].is_null() {
             status(&crd, &case["others"].as_array().unwrap().iter().collect::<Vec<_>>(), now)
         } else {
-            deletion_status(&crd, Deletion::Completed, now)
+            deletion_status(&crd, Emptying::Completed, now)
         };
         assert_eq!(&ours, theirs, "{}", case["name"]);
     }

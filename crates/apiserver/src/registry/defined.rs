@@ -1,4 +1,4 @@
-//! The resources that a CustomResourceDefinition defines, one for each version that it serves.
+//! The resources that a CustomResourceDefinition defines, one for each version that it serves or stores.
 
 use std::sync::Arc;
 
@@ -17,14 +17,15 @@ pub(crate) fn resources(
     metadata: &Arc<Schema>,
 ) -> Vec<Arc<Resource>> {
     let definition = Arc::new(definition);
-    let served = (0..definition.versions.len()).filter(|index| definition.versions[*index].is_served);
+    let is_needed = |version: &Version| version.is_served || version.is_stored;
+    let needed = (0..definition.versions.len()).filter(|index| is_needed(&definition.versions[*index]));
     let defined = |index| Defined {
         definition: Arc::clone(&definition),
         index,
         edition: edition.clone(),
         established: Established::default(),
     };
-    served.map(|index| Arc::new(resource(defined(index), metadata))).collect()
+    needed.map(|index| Arc::new(resource(defined(index), metadata))).collect()
 }
 
 fn resource(defined: Defined, metadata: &Arc<Schema>) -> Resource {

@@ -77,7 +77,7 @@ fn with_context<T>(
 
 fn versions_of<'a>(registry: &'a Registry, resource: &Resource) -> Vec<&'a Resource> {
     let is_version = |it: &&Arc<Resource>| it.stored_as() == resource.stored_as();
-    registry.all().iter().filter(is_version).map(AsRef::as_ref).collect()
+    registry.known().filter(is_version).map(AsRef::as_ref).collect()
 }
 
 fn version(resource: &Resource, subresource: &str) -> Version {

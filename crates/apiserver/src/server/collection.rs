@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::api::{Page, is_as_stored, shown};
+use crate::api::{Page, check_shown, shown};
 use crate::negotiation::{Extent, Form, Representation, Syntax};
 use crate::object::Object;
 use crate::resource::Resource;
@@ -38,8 +38,7 @@ pub(super) fn write(resource: &Arc<Resource>, page: Page, shape: Shape) -> Resul
         return encode(&whole(resource, &page, shape)?, shape.representation.syntax).map(Written::Whole);
     }
     // What cannot be shown is to be known before the answer begins.
-    let mut converted = page.entries.iter().filter(|entry| !is_as_stored(resource, entry));
-    converted.try_for_each(|entry| shown(resource, entry).map(drop))?;
+    page.entries.iter().try_for_each(|entry| check_shown(resource, entry))?;
     let mut parts = Parts::new(resource, page, shape);
     let first = parts.next().unwrap_or_default();
     Ok(if parts.is_done { Written::Whole(first) } else { Written::Parts(first, parts) })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use redb::{
     AccessGuard, Builder, Database, DatabaseError, ReadOnlyTable, ReadableDatabase, ReadableTable,
-    StorageBackend, StorageError, TableDefinition,
+    StorageBackend, StorageError, TableDefinition, TableError,
 };
 use thiserror::Error;
 
@@ -82,16 +82,16 @@ impl Disk {
 
     fn new(reopen: impl Fn() -> Result<Database, OpenError> + Send + 'static) -> Result<Self, OpenError> {
         let database = reopen()?;
-        initialise(&database).map_err(OpenError::Unreadable)?;
+        match format(&database).map_err(OpenError::Unreadable)? {
+            None => initialise(&database).map_err(OpenError::Unreadable)?,
+            Some(CURRENT_FORMAT) => {}
+            Some(found) => return Err(OpenError::Format { found }),
+        }
         Ok(Self { database: Some(database), reopen: Box::new(reopen), doubtful: Vec::new() })
     }
 
     pub(super) fn load(&self, history: usize) -> Result<Index, OpenError> {
         let database = self.database.as_ref().expect("a new disk has its database");
-        let format = fact(database, FORMAT).map_err(OpenError::Unreadable)?;
-        if format != CURRENT_FORMAT {
-            return Err(OpenError::Format { found: format });
-        }
         let revision = fact(database, REVISION).map_err(OpenError::Unreadable)?;
         Ok(Index::new(objects(database)?, Revision(revision), history))
     }
@@ -135,12 +135,11 @@ fn open(path: &Path) -> Result<Database, OpenError> {
     })
 }
 
-/// A file is there after a power loss only if its folder was synced too.
+/// A file is there after a power loss only if its folder was synced too, which whoever made it may not have come to.
 fn create(path: &Path) -> io::Result<File> {
-    let is_new = !path.exists();
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    if let Some(folder) = path.parent().filter(|_| is_new) {
+    if let Some(folder) = path.parent() {
         File::open(folder)?.sync_all()?;
     }
     Ok(file)
@@ -152,15 +151,22 @@ fn builder() -> Builder {
     builder
 }
 
+/// None for a file that was just made.
+fn format(database: &Database) -> Result<Option<u64>, redb::Error> {
+    let facts = match database.begin_read()?.open_table(FACTS) {
+        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+        facts => facts?,
+    };
+    Ok(facts.get(FORMAT)?.map(|value| value.value()))
+}
+
 fn initialise(database: &Database) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     {
         transaction.open_table(OBJECTS)?;
         let mut facts = transaction.open_table(FACTS)?;
-        if facts.get(FORMAT)?.is_none() {
-            facts.insert(FORMAT, CURRENT_FORMAT)?;
-            facts.insert(REVISION, 0)?;
-        }
+        facts.insert(FORMAT, CURRENT_FORMAT)?;
+        facts.insert(REVISION, 0)?;
     }
     Ok(transaction.commit()?)
 }

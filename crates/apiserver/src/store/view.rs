@@ -46,8 +46,13 @@ impl View {
         Listing { revision: index.revision(), entries: index.list(scope).cloned().collect() }
     }
 
-    pub(super) fn list_at(&self, scope: &Scope, revision: Revision) -> Result<Listing, Expired> {
-        Ok(Listing { revision, entries: self.index().list_at(scope, revision)? })
+    pub(super) fn list_at(
+        &self,
+        scope: &Scope,
+        revision: Revision,
+        after: Option<&Key>,
+    ) -> Result<Listing, Expired> {
+        Ok(Listing { revision, entries: self.index().list_at(scope, revision, after)? })
     }
 
     /// Shows a committed batch, all of it at once.

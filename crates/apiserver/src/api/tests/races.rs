@@ -103,7 +103,7 @@ fn bolt(name: &str) -> Value {
 async fn with_definition() -> (Arc<Api>, Arc<Resource>) {
     let api = with_namespace().await;
     api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition()).await.unwrap();
-    serve_definitions(&api).await;
+    serve_definitions(&api).await.unwrap();
     let bolts = Arc::clone(api.registry().find("example.com", "v1", "bolts").unwrap());
     (api, bolts)
 }
@@ -121,7 +121,7 @@ async fn nothing_is_made_of_a_kind_that_is_going_or_gone() {
     assert!(holds(&api, &there, &target(&bolts)).await);
     api.delete(&place, "bolts.example.com", &DeleteOptions::default()).await.unwrap();
     assert!(!holds(&api, &there, &target(&bolts)).await);
-    serve_definitions(&api).await;
+    serve_definitions(&api).await.unwrap();
     assert!(api.registry().serves(&bolts), "watches see its objects go");
     let refused = make(&api, &bolts, bolt("later")).await.unwrap_err();
     let why = "bolts.example.com \"later\" is forbidden: create not allowed while custom resource definition is terminating";
@@ -145,7 +145,8 @@ async fn what_was_read_by_one_edition_of_a_definition_is_not_written_under_the_n
     let touched = api.update(&target(&bolts), "held", &WriteOptions::default(), false, &touch).await;
     assert_eq!(touched.unwrap_err().reason, OUTDATED);
     let retired = api.retired(&bolts);
-    tokio::join!(retired, serve_definitions(&api));
+    let ((), served) = tokio::join!(retired, serve_definitions(&api));
+    served.unwrap();
     let bolts = Arc::clone(api.registry().find("example.com", "v1", "bolts").unwrap());
     assert_eq!(make(&api, &bolts, bolt("loose")).await.unwrap_err().reason, "Invalid");
 }

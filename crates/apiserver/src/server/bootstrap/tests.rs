@@ -20,7 +20,7 @@ fn empty() -> Api {
 
 async fn start(api: &Api) {
     run(api).await.unwrap();
-    serve_definitions(api).await;
+    serve_definitions(api).await.unwrap();
 }
 
 async fn started() -> Api {
@@ -146,7 +146,7 @@ async fn a_definition_that_cannot_be_put_back_does_not_stop_a_start() {
     other["spec"]["scope"] = "Cluster".into();
     api.store().delete(definition(), Precondition::Present).await.unwrap();
     api.ensure("customresourcedefinitions", "apiextensions.k8s.io", other).await.unwrap();
-    serve_definitions(&api).await;
+    serve_definitions(&api).await.unwrap();
     start(&api).await;
     assert_eq!(get(&api, &definition())["spec"]["scope"], "Cluster");
 }
