@@ -9,18 +9,40 @@ use super::approval;
 use super::reading::{list, text, texts};
 use crate::field::Quoted;
 
-/// How far the deletion of a definition has come.
+/// How far the removal of what a definition defines has come, once the definition is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deletion {
+pub enum Emptying {
+    /// Nobody has looked for its objects yet.
+    Pending,
     /// Objects of its kind are being deleted.
     InProgress,
     /// There are none left.
     Completed,
 }
 
+/// The statuses of all definitions, one decided after the other: of two that want one name, one gets it.
+pub fn statuses(definitions: &[Value], now: &str) -> Vec<Value> {
+    let mut known: Vec<Value> = definitions.iter().map(|crd| holder(crd, &crd["status"])).collect();
+    let decide = |(index, crd): (usize, &Value)| {
+        let decided = status(crd, &known.iter().collect::<Vec<_>>(), now);
+        known[index] = holder(crd, &decided);
+        decided
+    };
+    definitions.iter().enumerate().map(decide).collect()
+}
+
+/// As much of a definition as others must know of it.
+fn holder(crd: &Value, status: &Value) -> Value {
+    json!({
+        "metadata": {"name": text(&crd["metadata"], "name")},
+        "spec": {"group": text(&crd["spec"], "group")},
+        "status": {"acceptedNames": status["acceptedNames"]},
+    })
+}
+
 /// The status of `crd` as Kubernetes leaves it, given all other definitions. `now` is a time such as
 /// `2026-11-15T10:38:30Z`; conditions that do not change keep theirs.
-pub fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
+pub(super) fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = json!({});
@@ -46,16 +68,22 @@ pub fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
 }
 
 /// The status of a definition that is being deleted.
-pub fn deletion_status(crd: &Value, deletion: Deletion, now: &str) -> Value {
+pub fn deletion_status(crd: &Value, emptying: Emptying, now: &str) -> Value {
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = json!({});
     }
-    let condition = match deletion {
-        Deletion::InProgress => {
+    let condition = match emptying {
+        Emptying::Pending => (
+            "True",
+            "InstanceDeletionPending",
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+                .to_owned(),
+        ),
+        Emptying::InProgress => {
             ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress".to_owned())
         }
-        Deletion::Completed => ("False", "InstanceDeletionCompleted", "removed all instances".to_owned()),
+        Emptying::Completed => ("False", "InstanceDeletionCompleted", "removed all instances".to_owned()),
     };
     set_condition(&mut status, "Terminating", condition, now);
     status
