@@ -116,6 +116,7 @@ impl Suite {
                 "differential",
                 "fake_kubelet",
                 "installation",
+                "replicas",
                 "subresources",
                 "webhook",
             ],
