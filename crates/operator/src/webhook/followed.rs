@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 const WATCH_SECONDS: u32 = 290;
-const WATCH_PATIENCE: Duration = Duration::from_secs(300);
+const WATCH_PATIENCE: Duration = Duration::from_mins(5);
 const PAUSE: Duration = Duration::from_secs(2);
 /// How often to look where watching is not allowed.
 const LOOK: Duration = Duration::from_secs(30);

@@ -20,7 +20,7 @@ use super::issue::issue;
 
 pub(super) const SECRET: &str = "agent-sandbox-webhook-certs";
 /// How often to see whether something is due.
-const ROUND: Duration = Duration::from_secs(60 * 60);
+const ROUND: Duration = Duration::from_hours(1);
 const PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) struct Keeper {
