@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     pub(super) cluster_domain: String,
 
     #[command(flatten)]
-    pub(super) connection: Connection,
+    pub(super) access: Access,
 
     #[command(flatten)]
     pub(super) leadership: Leadership,
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     pub(super) claims: Claims,
 
     #[command(flatten)]
-    pub(super) webhook: Webhook,
+    pub(super) conversion: Conversion,
 
     #[command(flatten)]
     pub(super) probes: Probes,
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "API server")]
-pub(super) struct Connection {
+pub(super) struct Access {
     /// How to reach the API server [default: $KUBECONFIG, then as a Pod of the cluster, then ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
@@ -86,10 +86,6 @@ pub(super) struct Connection {
     /// Watches have connections of their own in any case
     #[arg(long, action = ArgAction::Set, default_value_t = false)]
     pub(super) separate_watch_connection: bool,
-
-    /// Keep only those Pods, Services and volumes in memory that bear the label of a Sandbox
-    #[arg(long, action = ArgAction::Set, default_value_t = false)]
-    pub(super) cache_label_selectors: bool,
 }
 
 #[derive(clap::Args, Debug)]
@@ -126,6 +122,10 @@ pub(super) struct Work {
     /// How long changes to a Pod's labels and annotations are gathered before they are written
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration, allow_negative_numbers = true)]
     pub(super) sandbox_write_behind_window: SignedDuration,
+
+    /// Keep only those Pods, Services and volumes in memory that bear the label of a Sandbox
+    #[arg(long, action = ArgAction::Set, default_value_t = false)]
+    pub(super) cache_label_selectors: bool,
 }
 
 #[derive(clap::Args, Debug)]
@@ -174,7 +174,7 @@ pub(super) struct Claims {
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Conversion webhook")]
-pub(super) struct Webhook {
+pub(super) struct Conversion {
     /// Convert between versions of our kinds for the API server
     #[arg(long, action = ArgAction::Set, default_value_t = true)]
     pub(super) enable_webhook: bool,

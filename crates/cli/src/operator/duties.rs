@@ -52,16 +52,16 @@ impl TryFrom<Arguments> for Duties {
 
     fn try_from(arguments: Arguments) -> Result<Self> {
         let settings = settings::settings(&arguments)?;
-        let pace = pace(&arguments.connection)?;
+        let pace = pace(&arguments.access)?;
         let warnings = warnings(&settings, pace);
-        let Arguments { cluster_domain, connection, leadership, webhook, probes, .. } = arguments;
+        let Arguments { cluster_domain, access, leadership, conversion, probes, .. } = arguments;
         Ok(Self {
-            connection: Connection { kubeconfig: connection.kubeconfig, pace },
+            connection: Connection { kubeconfig: access.kubeconfig, pace },
             leading: leadership
                 .leader_elect
                 .then(|| Leading { namespace: namespace(leadership.leader_election_namespace) }),
             settings,
-            webhook: webhook.enable_webhook.then(|| duty(webhook, cluster_domain)).transpose()?,
+            webhook: conversion.enable_webhook.then(|| duty(conversion, cluster_domain)).transpose()?,
             health: probes.health_probe_bind_address,
             metrics: probes.metrics_bind_address,
             warnings,
@@ -77,8 +77,8 @@ fn namespace(given: String) -> String {
     surroundings::own_namespace().unwrap_or_else(|| asb_types::crd::WEBHOOK_NAMESPACE.to_owned())
 }
 
-fn pace(connection: &arguments::Connection) -> Result<Option<Pace>> {
-    let (rate, burst) = (connection.kube_api_qps, connection.kube_api_burst);
+fn pace(access: &arguments::Access) -> Result<Option<Pace>> {
+    let (rate, burst) = (access.kube_api_qps, access.kube_api_burst);
     ensure!(burst > 0, "--kube-api-burst must be greater than 0");
     ensure!(
         rate.is_finite() && rate != 0.0,
@@ -105,7 +105,7 @@ fn warnings(settings: &Settings, pace: Option<Pace>) -> Vec<String> {
     warnings
 }
 
-fn duty(webhook: arguments::Webhook, cluster_domain: String) -> Result<WebhookDuty> {
+fn duty(webhook: arguments::Conversion, cluster_domain: String) -> Result<WebhookDuty> {
     let (certificate, key) = (webhook.webhook_cert_name, webhook.webhook_key_name);
     ensure!(!certificate.is_empty(), "--webhook-cert-name must not be empty");
     ensure!(!key.is_empty(), "--webhook-key-name must not be empty");

@@ -17,8 +17,8 @@ use super::surroundings;
 const REQUESTS: usize = 64;
 
 pub(super) fn settings(arguments: &Arguments) -> Result<Settings> {
-    let Arguments { connection, work, claims, .. } = arguments;
-    let connections = positive("api-connections", connection.api_connections)?;
+    let Arguments { access, work, claims, .. } = arguments;
+    let connections = positive("api-connections", access.api_connections)?;
     let write_behind = work.sandbox_write_behind_window;
     ensure!(!write_behind.is_negative(), "--sandbox-write-behind-window must not be negative");
     let defaults = Settings::default();
@@ -35,7 +35,7 @@ pub(super) fn settings(arguments: &Arguments) -> Result<Settings> {
         },
         claim_events: !claims.disable_claim_events,
         write_behind,
-        children: if connection.cache_label_selectors { ChildScope::Labelled } else { ChildScope::All },
+        children: if work.cache_label_selectors { ChildScope::Labelled } else { ChildScope::All },
         requests: REQUESTS * connections,
         instance: surroundings::host_name(),
     })
