@@ -92,8 +92,8 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) -> Result<(), Sta
 }
 
 /// Definitions are a kind of Kubernetes' own with rules of their own.
-fn is_definition(resource: &Resource) -> bool {
-    resource.group == "apiextensions.k8s.io"
+pub(crate) fn is_definition(resource: &Resource) -> bool {
+    resource.group == "apiextensions.k8s.io" && resource.kind == "CustomResourceDefinition"
 }
 
 /// What an object holds that no other of its resource may hold.
@@ -316,7 +316,7 @@ pub(crate) fn deletion_options<'a>(
 pub(crate) fn deletion(resource: &Resource, object: &Value, decision: Deletion, now: Timestamp) -> Deletion {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Namespace") => deletion::of_namespace(object, decision, now),
-        ("apiextensions.k8s.io", _) => deletion::of_definition(object, decision, now),
+        _ if is_definition(resource) => deletion::of_definition(object, decision, now),
         _ => decision,
     }
 }

@@ -69,7 +69,7 @@ impl Api {
         subresource: Option<&str>,
         change: &(impl Fn(&mut Value) + Send + Sync),
     ) -> Result<(), Status> {
-        let agent = if resource.group == "apiextensions.k8s.io" { SERVER } else { MANAGER };
+        let agent = if rules::is_definition(resource) { SERVER } else { MANAGER };
         let target = Target { resource, namespace: key.namespace(), subresource, agent };
         let propose = |live: Option<&Value>| {
             let mut object = live.cloned().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Several controllers on one store: what one leaves, another finds.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::driver::Driver;
@@ -143,9 +145,10 @@ async fn a_change_by_a_controller_leaves_the_managers_of_a_hidden_version() {
     api.amend(&key, None, |gear| gear["metadata"]["annotations"] = json!({"a": "b"})).await.unwrap();
     let gear = api.store().get(&key).unwrap().value();
     let managers = gear["metadata"]["managedFields"].as_array().unwrap().iter();
-    let managers: Vec<_> = managers.map(|it| (it["manager"].as_str(), it["apiVersion"].as_str())).collect();
+    let managers: BTreeSet<_> =
+        managers.map(|it| (it["manager"].as_str(), it["apiVersion"].as_str())).collect();
     let controller = (Some("kube-controller-manager"), Some("example.com/v2"));
-    assert_eq!(managers, [controller, (Some("test"), Some("example.com/v1"))]);
+    assert_eq!(managers, BTreeSet::from([controller, (Some("test"), Some("example.com/v1"))]));
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ pub(super) fn refusal(status: &Status, syntax: Syntax) -> Response<Body> {
 
 const WARNING: HeaderName = HeaderName::from_static("warning");
 
-/// Two kilobytes for all, as Kubernetes has it: headers of more would make clients give up.
+/// For all of them together, as Kubernetes has it: headers of more would make clients give up.
 const MOST_WARNING_BYTES: usize = 4096;
 
 /// Adds warnings in the form that kubectl prints.
