@@ -75,6 +75,11 @@ impl<V: View> Cache<V> {
         Some(metadata(self.objects.get(key)?).uid.clone())
     }
 
+    /// The object, if it is there and cannot be understood.
+    pub(crate) fn unreadable(&self, key: &Key) -> Option<Arc<Unreadable>> {
+        self.objects.get(key)?.as_ref().err().cloned()
+    }
+
     /// The objects whose controller has this UID, in the order of their names.
     pub(crate) fn owned_by(&self, uid: &Uid) -> impl Iterator<Item = &Arc<V>> {
         self.owned.get(uid).into_iter().flatten().filter_map(|key| self.get(key))

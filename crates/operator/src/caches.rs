@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use asb_core::object::{Key, MissingMetadata, Uid};
 use asb_core::views::{
-    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, VolumeView,
+    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, Unreadable,
+    VolumeView,
 };
 use asb_core::write::{Kind, Target};
 use serde_json::Value;
@@ -14,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::queue::{Queue, Urgency};
-use crate::world::{Wake, World};
+use crate::world::{Held, Wake, World};
 
 /// One queue per controller.
 #[derive(Debug, Default)]
@@ -63,6 +64,11 @@ impl Caches {
     /// Looks at what is known. Quick: everybody else waits meanwhile.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&World) -> R) -> R {
         look(&self.world())
+    }
+
+    /// The object, if it is there and cannot be understood.
+    pub(crate) fn unreadable<V: Held>(&self, key: &Key) -> Option<Arc<Unreadable>> {
+        V::cache(&mut self.world()).unreadable(key)
     }
 
     /// Takes over a change, and wakes whom it concerns.

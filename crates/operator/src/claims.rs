@@ -44,7 +44,7 @@ impl Controller for Claims {
         for _ in 0..MOST_PLANS {
             let Some(snapshot) = self.context.caches.read(|world| Snapshot::take(world, key)) else {
                 self.forget(key);
-                return Next::Settled;
+                return self.context.tell_unreadable::<ClaimView>(key, Class::Claim).await;
             };
             if let Some(next) = self.advance(&snapshot, &mut readings).await {
                 return next;
