@@ -194,7 +194,32 @@ fn failure(error: kube::Error) -> Failure {
         (409, _) => Failure::Conflict(message),
         (404, _) => Failure::Missing(message),
         (504, _) => Failure::Unanswered(message),
-        (429 | 500..=599, _) => Failure::Unavailable(message),
+        // Quotas, policies and permissions change without the object being touched.
+        (403 | 429 | 500..=599, _) => Failure::Unavailable(message),
         _ => Failure::Refused(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn answered(code: u16, reason: &str) -> Failure {
+        failure(kube::Error::Api(Box::new(Status::failure("no", reason).with_code(code))))
+    }
+
+    #[test]
+    fn what_is_forbidden_today_may_be_allowed_tomorrow_and_what_is_invalid_stays_so() {
+        assert!(matches!(answered(403, "Forbidden"), Failure::Unavailable(_)));
+        assert!(matches!(answered(422, "Invalid"), Failure::Refused(_)));
+        assert!(matches!(answered(413, "RequestEntityTooLarge"), Failure::Refused(_)));
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_told_from_an_object_that_changed() {
+        assert!(matches!(answered(409, "AlreadyExists"), Failure::Exists(_)));
+        assert!(matches!(answered(409, "Conflict"), Failure::Conflict(_)));
     }
 }

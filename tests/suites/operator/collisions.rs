@@ -83,6 +83,5 @@ async fn of_two_pools_of_one_hash_one_is_filled() -> Result<()> {
         refused == 1 && full.count() == 1
     };
     wait::for_objects(&stage.pools, "", "one full, one refused", one_refused).await?;
-    assert_eq!(stage.sandboxes_in_number(1).await?.len(), 1);
     stage.finish().await
 }

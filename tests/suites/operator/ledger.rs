@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::{Method, Request};
 use kube::Client;
 use kube::client::Body;
+use serde_json::Value;
 use tower::service_fn;
 
 /// A write as its address tells it.
@@ -13,7 +14,6 @@ pub(crate) struct Entry {
     pub(crate) method: Method,
     /// The plural, and the subresource after a slash.
     pub(crate) what: String,
-    /// Empty for a create.
     pub(crate) name: String,
 }
 
@@ -26,9 +26,8 @@ impl Ledger {
     pub(crate) fn over(&self, client: &Client) -> Client {
         let (ledger, inner) = (self.clone(), client.clone());
         let service = service_fn(move |request: Request<Body>| {
-            ledger.note(request.method(), request.uri().path());
-            let inner = inner.clone();
-            async move { inner.send(request).await }
+            let (ledger, inner) = (ledger.clone(), inner.clone());
+            async move { inner.send(ledger.note(request).await?).await }
         });
         Client::new(service, client.default_namespace())
     }
@@ -47,23 +46,34 @@ impl Ledger {
         self.entries().iter().filter(|entry| entry.name == name).map(ToString::to_string).collect()
     }
 
-    fn note(&self, method: &Method, path: &str) {
-        if method != Method::GET {
-            let entry = Entry::read(method, path);
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    /// Notes a request, which is handed back as it was.
+    async fn note(&self, request: Request<Body>) -> kube::Result<Request<Body>> {
+        if request.method() == Method::GET {
+            return Ok(request);
         }
+        let (head, body) = request.into_parts();
+        let body = body.collect_bytes().await?;
+        let entry = Entry::read(&head.method, head.uri.path(), &body);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        Ok(Request::from_parts(head, Body::from(body)))
     }
 }
 
 impl Entry {
-    /// The path after `/namespaces/<namespace>/` is plural, name and subresource.
-    fn read(method: &Method, path: &str) -> Self {
+    /// The path after `/namespaces/<namespace>/` is plural, name and subresource. That of a create has no name.
+    fn read(method: &Method, path: &str, body: &[u8]) -> Self {
         let place = path.split("/namespaces/").nth(1).unwrap_or(path);
         let mut parts = place.split('/').skip(1);
-        let (plural, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let plural = parts.next().unwrap_or_default();
+        let name = parts.next().map_or_else(|| name_in(body), ToOwned::to_owned);
         let subresource = parts.next().map_or_else(String::new, |part| format!("/{part}"));
-        Self { method: method.clone(), what: format!("{plural}{subresource}"), name: name.to_owned() }
+        Self { method: method.clone(), what: format!("{plural}{subresource}"), name }
     }
+}
+
+fn name_in(body: &[u8]) -> String {
+    let object: Value = serde_json::from_slice(body).unwrap_or_default();
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
 impl std::fmt::Display for Entry {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{Stage, claim_conditions, patch, pod_template, ready, sandbox_conditions};
 
-/// Other people's work goes on, and nothing more is written about these names meanwhile than a handful.
+/// Other people's work goes on, and meanwhile nothing is written about these names over and over.
 async fn nobody_is_disturbed(stage: &Stage, names: &[&str]) -> Result<()> {
     stage.template("good", json!({})).await?;
     stage.pool("good", "good", 1).await?;
@@ -21,7 +21,8 @@ async fn nobody_is_disturbed(stage: &Stage, names: &[&str]) -> Result<()> {
     }
     for name in names {
         let writes = stage.ledger.about(name);
-        assert!(writes.len() <= 4, "{name}: {writes:?}");
+        let most = writes.iter().map(|write| writes.iter().filter(|other| *other == write).count()).max();
+        assert!(most.unwrap_or_default() <= 3, "{name}: {writes:?}");
     }
     Ok(())
 }
@@ -102,9 +103,8 @@ async fn a_pod_that_the_api_server_refuses_is_not_tried_again_and_again() -> Res
     stage.pool("warm", "bad", 1).await?;
     stage.sandboxes_in_number(3).await?;
     nobody_is_disturbed(&stage, &["sandbox", "claim", "warm", "bad"]).await?;
-    let tries = stage.ledger.count("POST pods");
-    stage.canary("canary").await?;
-    assert_eq!(stage.ledger.count("POST pods"), tries + 1);
+    let tries = || stage.ledger.about("sandbox").iter().filter(|write| *write == "POST pods").count();
+    assert!((1..=2).contains(&tries()), "{} tries", tries());
 
     let mended =
         json!({"spec": {"podTemplate": {"spec": {"containers": [{"name": "main", "image": "demo:1"}]}}}});
