@@ -99,7 +99,8 @@ async fn extremes(bounds: Value) -> Result<(usize, usize)> {
     let renewing = wait::for_objects(&stage.sandboxes, "", "all renewed", renewed);
     let change = patch(&stage.templates, "pool", image("demo:2"));
     let (renewed, changed) = tokio::join!(renewing, change);
-    (changed?, renewed?);
+    changed?;
+    renewed?;
     stage.finish().await?;
     Ok(seen.get())
 }
