@@ -102,7 +102,6 @@ impl Queue {
     }
 
     /// How many keys are ready to be looked at.
-    #[cfg(test)]
     pub(crate) fn depth(&self) -> usize {
         self.state().ready.len()
     }
