@@ -172,4 +172,4 @@ pub(crate) const CHANGED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -40,6 +40,23 @@ async fn with_namespace() -> Arc<Api> {
     api
 }
 
+/// Of a kind of its own, whose objects [`bolt`] makes.
+pub(crate) fn definition() -> Value {
+    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+    let version =
+        json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "bolts.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "bolts", "kind": "Bolt"},
+                 "versions": [version]},
+    })
+}
+
+pub(crate) fn bolt(name: &str) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Bolt", "metadata": {"name": name}})
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_increment_of_many_writers_is_lost() {
     let api = with_namespace().await;

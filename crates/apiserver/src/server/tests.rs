@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::api::tests::{bolt, definition};
 use crate::store::{Key, Scope};
 use crate::streaming::NoPods;
 
@@ -63,22 +64,6 @@ impl Fixture {
 
 fn map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
-}
-
-fn bolt(name: &str) -> Value {
-    json!({"apiVersion": "example.com/v1", "kind": "Bolt", "metadata": {"name": name}})
-}
-
-fn definition() -> Value {
-    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
-    let version =
-        json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "bolts.example.com"},
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "bolts", "kind": "Bolt"},
-                 "versions": [version]},
-    })
 }
 
 #[tokio::test]

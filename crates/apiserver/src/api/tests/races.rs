@@ -84,22 +84,6 @@ async fn an_address_goes_to_one_service_however_many_ask_at_once() {
     assert_eq!(made, 1);
 }
 
-fn definition() -> Value {
-    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
-    let version =
-        json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "bolts.example.com"},
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "bolts", "kind": "Bolt"},
-                 "versions": [version]},
-    })
-}
-
-fn bolt(name: &str) -> Value {
-    json!({"apiVersion": "example.com/v1", "kind": "Bolt", "metadata": {"name": name}})
-}
-
 async fn with_definition() -> (Arc<Api>, Arc<Resource>) {
     let api = with_namespace().await;
     api.ensure("customresourcedefinitions", "apiextensions.k8s.io", definition()).await.unwrap();
