@@ -137,7 +137,7 @@ mod tests {
         notes.open(&first, Timestamp::UNIX_EPOCH);
         notes.doubt(&first, sandbox.clone());
         notes.doubt(&first, sandbox.clone());
-        assert_eq!(notes.doubts(key), [sandbox.clone()]);
+        assert_eq!(notes.doubts(key), std::slice::from_ref(&sandbox));
         notes.resolve(key, &sandbox);
         assert_eq!(notes.doubts(key), []);
         notes.doubt(&first, sandbox);
