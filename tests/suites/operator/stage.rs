@@ -162,13 +162,18 @@ impl Stage {
         Ok(())
     }
 
-    /// Changes a Sandbox, claim or the like in a way that matters to nobody, so that it is looked at again.
+    /// Changes a Sandbox, claim or the like in a way that matters to nobody, so that it is looked at again. One that is gone
+    /// was looked at already, for a reason of its own.
     pub(crate) async fn nudge<K>(&self, api: &Api<K>, name: &str) -> Result<()>
     where
         K: Clone + DeserializeOwned + std::fmt::Debug,
     {
         let moment = jiff::Timestamp::now().as_nanosecond().to_string();
-        patch(api, name, json!({"metadata": {"annotations": {"nudged": moment}}})).await.map(drop)
+        let nudge = Patch::Merge(json!({"metadata": {"annotations": {"nudged": moment}}}));
+        match api.patch(name, &PatchParams::default(), &nudge).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            answer => Ok(answer.map(drop)?),
+        }
     }
 
     /// Lets a Pod start that its kubelet was told to keep waiting.
