@@ -6,18 +6,20 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use asb_tests::kubelet::Script;
 use asb_tests::wait;
-use asb_types::v1beta1::Sandbox;
+use asb_types::v1beta1::{Sandbox, SandboxClaim};
 use jiff::SignedDuration;
 use kube::ResourceExt;
 use serde_json::json;
 
-use crate::stage::{Stage, ready, sandbox_conditions};
+use crate::stage::{Stage, claim_conditions, ready, sandbox_conditions};
 
 const NEVER: Duration = Duration::from_hours(1);
 /// How long starts take, by the operator's clock.
 const START: SignedDuration = SignedDuration::from_secs(20);
 /// Claims say nothing about their waiting for a while.
 const QUIET: SignedDuration = SignedDuration::from_secs(3);
+/// How long to look, by the test's own clock, before more time is let pass.
+const LOOK: Duration = Duration::from_secs(3);
 
 /// A pool whose first members took their time, were claimed, and have successors that are starting.
 async fn refilling_pool(count: usize) -> Result<Stage> {
@@ -46,6 +48,22 @@ async fn starting(stage: &Stage) -> Result<Vec<String>> {
     Ok(sandboxes.iter().filter(|sandbox| !is_ready(sandbox)).map(ResourceExt::name_any).collect())
 }
 
+/// Lets time pass until a claim says that it waits. Nothing shows when the operator first saw it, and its time began then.
+async fn says_that_it_waits(stage: &Stage, name: &str) -> Result<()> {
+    let is_said = |claim: &SandboxClaim| {
+        ready(claim_conditions(claim)).is_some_and(|ready| ready.reason == "AdoptionPending")
+    };
+    for _ in 0..5 {
+        stage.nudge(&stage.claims, name).await?;
+        let told = wait::for_object_within(LOOK, &stage.claims, name, "waiting", is_said).await;
+        if told.is_ok() {
+            return Ok(());
+        }
+        stage.clock.advance(QUIET);
+    }
+    anyhow::bail!("claim {name} does not say that it waits")
+}
+
 #[tokio::test]
 async fn claims_wait_for_members_that_are_starting_and_are_served_in_their_order() -> Result<()> {
     let stage = refilling_pool(3).await?;
@@ -56,9 +74,7 @@ async fn claims_wait_for_members_that_are_starting_and_are_served_in_their_order
     }
     stage.clock.advance(QUIET);
     for name in claims {
-        wait::for_object(&stage.claims, name, "made", |_: &asb_types::v1beta1::SandboxClaim| true).await?;
-        stage.nudge(&stage.claims, name).await?;
-        stage.claim_with(name, "AdoptionPending").await?;
+        says_that_it_waits(&stage, name).await?;
     }
     // The last that was made starts first: it is the claim's turn that counts.
     for (name, member) in claims.iter().zip(members.iter().rev()) {
@@ -75,8 +91,7 @@ async fn a_claim_that_waited_as_long_as_a_start_takes_goes_cold() -> Result<()> 
     let stage = refilling_pool(1).await?;
     stage.claim("mine", "pool", json!({})).await?;
     stage.clock.advance(QUIET);
-    stage.nudge(&stage.claims, "mine").await?;
-    stage.claim_with("mine", "AdoptionPending").await?;
+    says_that_it_waits(&stage, "mine").await?;
     stage.clock.advance(START * 2);
     stage.nudge(&stage.claims, "mine").await?;
     stage.start("mine").await?;
