@@ -21,19 +21,15 @@ impl Held for PoolView {
         wakes.extend(world.book_pool(change));
         wakes.push(Wake::Pool(key.clone()));
         if is_news_to_claims(change) {
-            wakes.extend(
-                world
-                    .claims_of_pool
-                    .get(key)
-                    .filter(|claim| world.is_unbound(claim))
-                    .cloned()
-                    .map(Wake::Claim),
-            );
+            let is_for_all = template(&change.before) != template(&change.after);
+            let claims = world.claims_of_pool.get(key).filter(|claim| is_for_all || world.is_unbound(claim));
+            wakes.extend(claims.cloned().map(Wake::Claim));
         }
     }
 }
 
-/// Its status is no news to claims: what the pool holds, they learn from its Sandboxes.
+/// Its status is no news to claims: what the pool holds, they learn from its Sandboxes. Its template, which comes and goes
+/// with it, is news even to those that have a Sandbox: what they add to its metadata is checked against the template.
 fn is_news_to_claims(change: &Change<PoolView>) -> bool {
     let generation = |entry| metadata(entry).generation;
     change.before.as_ref().map(generation) != change.after.as_ref().map(generation)
@@ -45,5 +41,35 @@ impl World {
         self.claims
             .get(claim)
             .is_some_and(|claim| claim.status.sandbox.name.is_empty() && !claim.metadata.is_deleting())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use asb_core::object::Key;
+    use asb_core::views::ClaimView;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(name: &str, rest: Value) -> Value {
+        let mut object = json!({"metadata": {
+            "namespace": "team", "name": name, "uid": name, "resourceVersion": "1", "generation": 1,
+            "creationTimestamp": "2027-01-01T00:00:00Z",
+        }});
+        object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        object
+    }
+
+    #[test]
+    fn a_claim_that_has_its_sandbox_hears_of_its_pools_coming_and_going() {
+        let mut world = World::default();
+        let claim =
+            json!({"spec": {"warmPoolRef": {"name": "pool"}}, "status": {"sandbox": {"name": "box"}}});
+        world.learn::<ClaimView>(&object("claim", claim)).unwrap();
+        let pool = json!({"spec": {"replicas": 1, "sandboxTemplateRef": {"name": "template"}}});
+        let claim = Wake::Claim(Key::new("team", "claim"));
+        assert!(world.learn::<PoolView>(&object("pool", pool)).unwrap().contains(&claim));
+        assert!(world.learn_gone::<PoolView>(&Key::new("team", "pool"), &"pool".into()).contains(&claim));
     }
 }
