@@ -40,6 +40,9 @@ impl Controller for Claims {
     }
 
     async fn reconcile(&self, key: &Key) -> Next {
+        if !self.resolve_doubts(key).await {
+            return Next::Retry;
+        }
         let mut readings = Readings::default();
         for _ in 0..MOST_PLANS {
             let Some(snapshot) = self.context.caches.read(|world| Snapshot::take(world, key)) else {
@@ -89,8 +92,9 @@ impl Claims {
             }
             Step::Act(ref writes) => match self.context.carry_out(writes, Class::Claim).await {
                 Ok(()) => self.acted(claim, plan),
-                Err(Stumble::Outdated) => None,
-                Err(Stumble::Failed(failure)) => {
+                Err(stumble) => {
+                    self.doubt(claim, &stumble);
+                    let failure = stumble.told()?;
                     self.give_back(claim);
                     Some(self.tell(&observed, &Standing::problem(Problem::Failed(failure)), None).await)
                 }
@@ -99,6 +103,32 @@ impl Claims {
             Step::Tell(ref standing) => Some(self.tell(&observed, standing, plan.look_again).await),
             Step::Allocate(_) => unreachable!("the book has answered"),
         }
+    }
+
+    /// Remembers what has to be read before anything more is decided about a claim.
+    fn doubt(&self, claim: &ClaimView, stumble: &Stumble) {
+        if let Stumble::Unanswered(target, _) = stumble {
+            self.notes.doubt(claim, target.clone());
+        }
+    }
+
+    /// Finds out what became of writes that nobody answered: a claim that got a Sandbox without hearing of it must not get
+    /// another, nor one whose users were told of a Sandbox. Whether that is known now.
+    async fn resolve_doubts(&self, key: &Key) -> bool {
+        for (uid, target) in self.notes.doubts(key) {
+            match self.context.writer.read(&target).await {
+                Ok(None) if target.kind == Kind::SandboxClaim => {
+                    self.context.caches.learn_gone(&target, &uid);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(claim = %key, %error, "cannot find out what became of a write");
+                    return false;
+                }
+            }
+            self.notes.resolve(key, &target);
+        }
+        true
     }
 
     /// Asks the book, and goes on with what it says.
@@ -168,7 +198,10 @@ impl Claims {
         match self.context.carry_out(&told.status, Class::Claim).await {
             Ok(()) => {}
             Err(Stumble::Outdated) => return Next::Again,
-            Err(Stumble::Failed(_)) => return Next::Retry,
+            Err(stumble) => {
+                self.doubt(claim, &stumble);
+                return Next::Retry;
+            }
         }
         if standing.sandbox.is_some() {
             self.leave(claim);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use asb_core::report::Failure as Told;
-use asb_core::write::Write;
+use asb_core::write::{Target, Write};
 use jiff::Timestamp;
 
 use crate::caches::Caches;
@@ -32,6 +32,8 @@ pub(crate) enum Stumble {
     Outdated,
     /// It went wrong, and the status is to say so.
     Failed(Told),
+    /// No answer came: what became of this object is not known until it is read.
+    Unanswered(Target, Told),
 }
 
 impl Context {
@@ -46,7 +48,7 @@ impl Context {
         class: Class,
     ) -> Result<(), Stumble> {
         for write in writes {
-            self.writer.write(write, class).await.map_err(Stumble::from)?;
+            self.writer.write(write, class).await.map_err(|failure| Stumble::over(write, failure))?;
         }
         Ok(())
     }
@@ -59,22 +61,23 @@ impl Context {
     }
 }
 
-impl From<Failure> for Stumble {
-    fn from(failure: Failure) -> Self {
+impl Stumble {
+    fn over(write: &Write, failure: Failure) -> Self {
         match failure {
             Failure::Conflict(_) | Failure::Exists(_) | Failure::Missing(_) => Self::Outdated,
             Failure::Refused(problem) => Self::Failed(Told::Permanent(problem)),
+            Failure::Unanswered(_) => {
+                Self::Unanswered(write.target().clone(), Told::Transient(failure.to_string()))
+            }
             other => Self::Failed(Told::Transient(other.to_string())),
         }
     }
-}
 
-impl Stumble {
     /// What the status is to say, if anything.
     pub(crate) fn told(self) -> Option<Told> {
         match self {
             Self::Outdated => None,
-            Self::Failed(told) => Some(told),
+            Self::Failed(told) | Self::Unanswered(_, told) => Some(told),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use asb_core::claim::Launched;
 use asb_core::object::{Key, Uid};
 use asb_core::views::ClaimView;
+use asb_core::write::Target;
 use asb_types::annotations::CONTROLLER_FIRST_OBSERVED_AT;
 use jiff::Timestamp;
 
@@ -23,6 +24,8 @@ pub(super) struct Note {
     is_counted: bool,
     /// Whether writes that may wait are under way.
     is_followed_up: bool,
+    /// What was written and perhaps not, nobody having answered.
+    doubts: Vec<Target>,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +67,27 @@ impl Notes {
         self.change(key, uid, |note| note.is_followed_up = false);
     }
 
+    pub(super) fn doubt(&self, claim: &ClaimView, target: Target) {
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| {
+            if !note.doubts.contains(&target) {
+                note.doubts.push(target);
+            }
+        });
+    }
+
+    /// What is in doubt about a claim, with its UID.
+    pub(super) fn doubts(&self, key: &Key) -> Vec<(Uid, Target)> {
+        let notes = self.notes();
+        let note = notes.get(key).into_iter();
+        note.flat_map(|note| note.doubts.iter().map(|target| (note.uid.clone(), target.clone()))).collect()
+    }
+
+    pub(super) fn resolve(&self, key: &Key, target: &Target) {
+        if let Some(note) = self.notes().get_mut(key) {
+            note.doubts.retain(|doubt| doubt != target);
+        }
+    }
+
     /// The UID of the claim that is gone, if it was known.
     pub(super) fn forget(&self, key: &Key) -> Option<Uid> {
         self.notes().remove(key).map(|note| note.uid)
@@ -90,6 +114,36 @@ impl Note {
             launched: None,
             is_counted: false,
             is_followed_up: false,
+            doubts: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use asb_core::views::read;
+    use asb_core::write::Kind;
+    use serde_json::json;
+
+    use super::*;
+
+    fn claim(uid: &str) -> ClaimView {
+        let metadata = json!({"namespace": "team", "name": "claim", "uid": uid, "resourceVersion": "1"});
+        read(&json!({"metadata": metadata, "spec": {"warmPoolRef": {"name": "pool"}}})).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_doubt_stays_until_it_is_resolved_and_is_nothing_to_a_claim_of_the_same_name() {
+        let (notes, first, second) = (Notes::default(), claim("1"), claim("2"));
+        let (key, sandbox) = (&first.metadata.key, Target::new(Kind::Sandbox, first.metadata.key.clone()));
+        notes.open(&first, Timestamp::UNIX_EPOCH);
+        notes.doubt(&first, sandbox.clone());
+        notes.doubt(&first, sandbox.clone());
+        assert_eq!(notes.doubts(key), [("1".into(), sandbox.clone())]);
+        notes.resolve(key, &sandbox);
+        assert_eq!(notes.doubts(key), []);
+        notes.doubt(&first, sandbox);
+        notes.open(&second, Timestamp::UNIX_EPOCH);
+        assert_eq!(notes.doubts(key), []);
     }
 }

@@ -26,7 +26,7 @@ pub(super) async fn apply(context: &Context, observed: &Observed, plan: &Plan) -
         match context.carry_out(&step.writes, class).await {
             Ok(()) => {}
             Err(Stumble::Outdated) => return Outcome::Outdated,
-            Err(Stumble::Failed(told)) => troubles.push(trouble(part, told)),
+            Err(Stumble::Failed(told) | Stumble::Unanswered(_, told)) => troubles.push(trouble(part, told)),
         }
     }
     Outcome::Done(troubles)
