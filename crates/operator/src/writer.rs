@@ -34,8 +34,8 @@ pub(crate) enum Failure {
     /// The server cannot do it now.
     #[error("{0}")]
     Unavailable(String),
-    /// No answer came: it may have happened, or may yet.
-    #[error("no answer from the API server: {0}")]
+    /// No answer came, or the server does not know itself: it may have happened, or may yet.
+    #[error("no clear answer from the API server: {0}")]
     Unanswered(String),
     #[error("cannot build a request: {0}")]
     Request(#[from] kube::core::request::Error),
@@ -190,8 +190,28 @@ fn failure(error: kube::Error) -> Failure {
         (409, "AlreadyExists") => Failure::Exists(message),
         (409, _) => Failure::Conflict(message),
         (404, _) => Failure::Missing(message),
-        (504, _) => Failure::Unanswered(message),
-        (429 | 500..=599, _) => Failure::Unavailable(message),
+        (429 | 503, _) => Failure::Unavailable(message),
+        // Where its database did not answer in time, the server says 500 and does not know what became of a write.
+        (500..=599, _) => Failure::Unanswered(message),
         _ => Failure::Refused(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn answered(code: u16, reason: &str) -> Failure {
+        failure(kube::Error::Api(Box::new(Status { code, reason: reason.to_owned(), ..Status::default() })))
+    }
+
+    #[test]
+    fn only_a_server_that_says_it_did_nothing_is_believed_to_have_done_nothing() {
+        assert!(matches!(answered(429, "TooManyRequests"), Failure::Unavailable(_)));
+        assert!(matches!(answered(503, "ServiceUnavailable"), Failure::Unavailable(_)));
+        assert!(matches!(answered(500, "InternalError"), Failure::Unanswered(_)));
+        assert!(matches!(answered(504, "Timeout"), Failure::Unanswered(_)));
     }
 }
