@@ -16,19 +16,21 @@ pub(super) async fn run(context: Arc<Context>, pool: Key, write: Write) {
     let answer = context.writer.write(&write, Class::Housekeeping).await;
     let landing = match answer {
         Ok(_) => Landing::Landed,
-        // It is settled one way or the other, and the caches know which.
-        Err(Failure::Conflict(_) | Failure::Exists(_)) => Landing::Landed,
-        Err(Failure::Missing(_)) if matches!(write, Write::Delete { .. }) => Landing::Landed,
-        Err(Failure::Unanswered(problem)) if is_seen(&context, &write) => {
-            tracing::debug!(%problem, "an errand was done though nobody answered");
-            Landing::Landed
-        }
-        Err(Failure::Unanswered(problem)) => Landing::Lost(problem),
-        Err(Failure::Refused(problem)) => Landing::Failed(Told::Permanent(problem)),
-        Err(failure) => Landing::Failed(Told::Transient(failure.to_string())),
+        Err(failure) => landing(failure, &write, is_seen(&context, &write)),
     };
     context.pools.arrive(&pool, &write, landing, context.now());
     context.caches.queues.pools.add(&pool, Urgency::Live);
+}
+
+/// What came of an errand that was not simply done. Until the caches show that something is there, it may be.
+fn landing(failure: Failure, write: &Write, is_seen: bool) -> Landing {
+    match failure {
+        Failure::Exists(problem) | Failure::Unanswered(problem) if !is_seen => Landing::Lost(problem),
+        Failure::Exists(_) | Failure::Unanswered(_) | Failure::Conflict(_) => Landing::Landed,
+        Failure::Missing(_) if matches!(write, Write::Delete { .. }) => Landing::Landed,
+        Failure::Refused(problem) => Landing::Failed(Told::Permanent(problem)),
+        failure => Landing::Failed(Told::Transient(failure.to_string())),
+    }
 }
 
 /// Whether the caches show that it happened.
@@ -42,4 +44,21 @@ fn is_seen(context: &Context, write: &Write) -> bool {
             .is_none_or(|sandbox| sandbox.metadata.uid != *uid || sandbox.metadata.is_deleting()),
         Write::Patch { .. } => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use asb_core::write::{Kind, Target};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_create_that_is_said_to_exist_counts_as_lost_until_it_is_seen() {
+        let target = Target::new(Kind::Sandbox, Key::new("team", "pool-abcde"));
+        let create = Write::Create { target, object: json!({}) };
+        let exists = || Failure::Exists("it is there".to_owned());
+        assert!(matches!(landing(exists(), &create, false), Landing::Lost(_)));
+        assert!(matches!(landing(exists(), &create, true), Landing::Landed));
+    }
 }
