@@ -88,8 +88,9 @@ impl<V: View> Cache<V> {
             let metadata = metadata(entry);
             metadata.version <= version && !present.contains(&metadata.uid)
         };
-        let missing: Vec<Key> =
-            self.objects.iter().filter(|(_, entry)| is_missing(entry)).map(|(key, _)| key.clone()).collect();
+        let missing = self.objects.iter().filter(|(_, entry)| is_missing(entry));
+        // In their order, so that what follows from one history is always the same.
+        let missing: BTreeSet<Key> = missing.map(|(key, _)| key.clone()).collect();
         self.gone.retain(|uid| present.contains(uid));
         let mut changes: Vec<_> = missing.iter().filter_map(|key| self.take(key)).collect();
         changes.extend(listed.into_iter().filter_map(|entry| self.put(entry)));

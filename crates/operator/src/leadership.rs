@@ -34,8 +34,8 @@ pub(crate) struct Leadership {
 }
 
 impl Leadership {
-    pub(crate) fn new(client: Client, candidacy: Candidacy) -> Self {
-        Self { client, candidacy, observed: None, epoch: (Timestamp::now(), Instant::now()) }
+    pub(crate) fn new(client: Client, candidacy: Candidacy, now: Timestamp) -> Self {
+        Self { client, candidacy, observed: None, epoch: (now, Instant::now()) }
     }
 
     /// Waits until we lead.

@@ -109,7 +109,7 @@ impl Operator {
         let Some(candidacy) = self.candidacy.clone() else {
             return self.work(stop, std::future::pending()).await;
         };
-        let mut leadership = Leadership::new(self.client.clone(), candidacy);
+        let mut leadership = Leadership::new(self.client.clone(), candidacy, self.context.now());
         while !stop.is_cancelled() {
             tokio::select! {
                 biased;
