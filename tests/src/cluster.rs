@@ -7,8 +7,10 @@ mod namespace;
 use std::env;
 use std::ffi::{OsStr, OsString};
 
+use http::Request;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use serde_json::Value;
 use tokio::process::Child;
 
 pub use self::kubectl::{Kubectl, Output};
@@ -66,6 +68,13 @@ impl Cluster {
 
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// Whether this is the original API server, which was built with Go.
+    pub async fn is_original(&self) -> bool {
+        let request = Request::get("/version").body(Vec::new()).expect("a path and nothing else");
+        let version: Result<Value, _> = self.client.request(request).await;
+        version.is_ok_and(|version| version["goVersion"].as_str().is_some_and(|go| go.starts_with("go1.")))
     }
 
     /// A namespace of the test's own.

@@ -21,6 +21,11 @@ use crate::webhook::Webhook;
 
 static SERVED: OnceCell<()> = OnceCell::const_new();
 
+/// The same where it is needed: our own API server converts by itself.
+pub async fn ensure_conversion(cluster: &Cluster) -> Result<()> {
+    if cluster.is_original().await { serve_conversion(cluster).await } else { Ok(()) }
+}
+
 /// Has the API server convert our kinds with this build's conversion, and waits until it does.
 pub async fn serve_conversion(cluster: &Cluster) -> Result<()> {
     SERVED.get_or_try_init(|| serve(cluster)).await.copied()

@@ -149,6 +149,27 @@ async fn a_pool_keeps_its_observed_generation() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn the_old_version_writes_and_keeps_the_fields_of_ours() -> Result<()> {
+    let (_, namespace) = place().await?;
+    let spec = json!({"sandboxTemplateRef": {"name": "t"}, "replicas": 1, "minSize": 2, "maxSize": 5});
+    create::<v1alpha1::SandboxWarmPool>(&namespace, "demo", spec).await?;
+    let stored = namespace.api::<v1beta1::SandboxWarmPool>().get("demo").await?;
+    assert_eq!((stored.spec.min_size, stored.spec.max_size), (Some(2), Some(5)));
+
+    create::<v1beta1::SandboxTemplate>(&namespace, "demo", json!({"podTemplate": pod_template()})).await?;
+    let new = namespace.api::<v1beta1::SandboxTemplate>();
+    let status = json!({"status": {"observedGeneration": 1}});
+    new.patch_status("demo", &PatchParams::default(), &Patch::Merge(status)).await?;
+    let changed = json!({"spec": {"service": true}, "status": {"observedGeneration": 7}});
+    edit(&namespace.api::<v1alpha1::SandboxTemplate>(), changed).await?;
+    let stored = new.get("demo").await?;
+    assert_eq!((stored.spec.service, stored.metadata.generation), (Some(true), Some(2)));
+    assert_eq!(stored.status.expect("a status").observed_generation, 1, "a status has its own door");
+    namespace.finish().await;
+    Ok(())
+}
+
 /// As upstream stores a claim by template that has its Sandbox: the whole original in the annotation, a guessed pool.
 #[tokio::test]
 async fn what_upstream_stored_reads_as_it_was_written() -> Result<()> {

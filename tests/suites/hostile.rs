@@ -230,7 +230,7 @@ async fn secrets_and_tokens_are_in_no_log_and_in_no_file_that_others_can_read() 
 /// Nobody but the owner gets at anything in a folder.
 fn must_be_private(path: &Path) -> Result<()> {
     let metadata = std::fs::metadata(path)?;
-    ensure!(metadata.permissions().mode() & 0o077 == 0, "{} is open to others", path.display());
+    ensure!(metadata.permissions().mode() % 0o100 == 0, "{} is open to others", path.display());
     if metadata.is_dir() {
         std::fs::read_dir(path)?.try_for_each(|entry| must_be_private(&entry?.path()))?;
     }

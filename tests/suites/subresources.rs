@@ -84,11 +84,15 @@ fn cut(message: &str) -> &str {
 }
 
 #[tokio::test]
-async fn templates_have_no_status() -> anyhow::Result<()> {
+async fn the_status_of_a_template_is_no_new_generation() -> anyhow::Result<()> {
     let namespace = Cluster::connect().await?.namespace().await?;
     create::<SandboxTemplate>(&namespace, "demo", pod()).await?;
-    let refusal = namespace.api::<SandboxTemplate>().get_status("demo").await.unwrap_err();
-    assert!(matches!(&refusal, kube::Error::Api(status) if status.code == 404), "{refusal}");
+    let status =
+        json!({"status": {"observedGeneration": 1, "conditions": [ready("True", "NetworkPolicyReady")]}});
+    let api = namespace.api::<SandboxTemplate>();
+    let marked = api.patch_status("demo", &PatchParams::default(), &Patch::Merge(status)).await?;
+    assert_eq!(marked.metadata.generation, Some(1));
+    assert_eq!(marked.status.expect("a status").conditions.len(), 1);
     namespace.finish().await;
     Ok(())
 }
@@ -165,14 +169,21 @@ async fn populate(namespace: &Namespace) -> anyhow::Result<()> {
     )
     .await?;
     create::<SandboxClaim>(namespace, "claim", json!({"warmPoolRef": {"name": "pool"}})).await?;
-    let bound =
-        json!({"status": {"conditions": [ready("True", "DependenciesReady")], "sandbox": {"name": "box"}}});
+    let bound = json!({"status": {
+        "conditions": [ready("True", "DependenciesReady")], "sandbox": {"name": "box"}, "phase": "Running",
+        "launch": {"type": "Warm", "pool": "pool", "boundAt": "2026-01-02T03:04:05.000001Z"},
+    }});
     let parameters = PatchParams::default();
     namespace.api::<SandboxClaim>().patch_status("claim", &parameters, &Patch::Merge(bound)).await?;
-    let waiting = json!({"status": {"conditions": [ready("False", "DependenciesNotReady")]}});
+    let waiting = json!({"status": {
+        "conditions": [ready("False", "DependenciesNotReady")], "phase": "Pending", "nodeName": "node-1",
+        "podIPs": ["10.0.0.7", "fd00::7"],
+    }});
     namespace.api::<Sandbox>().patch_status("box", &parameters, &Patch::Merge(waiting)).await?;
-    let counted = json!({"status": {"replicas": 3, "readyReplicas": 2}});
+    let counted = json!({"status": {"replicas": 3, "readyReplicas": 2, "desiredReplicas": 4}});
     namespace.api::<SandboxWarmPool>().patch_status("pool", &parameters, &Patch::Merge(counted)).await?;
+    let usable = json!({"status": {"conditions": [ready("True", "NetworkPolicyReady")]}});
+    namespace.api::<SandboxTemplate>().patch_status("template", &parameters, &Patch::Merge(usable)).await?;
     Ok(())
 }
 
@@ -201,15 +212,22 @@ async fn kubectl_get_shows_the_columns_under_every_name() -> anyhow::Result<()> 
         let output = cluster.kubectl(&["get", name, "-n", &namespace], None).await?;
         transcript.push(format!("$ kubectl get {name}\n{}{}", output.stderr, without_ages(&output.stdout)));
     }
+    for name in ["sandboxes", "sandboxtemplates", "sandboxwarmpools", "sandboxclaims"] {
+        let output = cluster.kubectl(&["get", name, "-o", "wide", "-n", &namespace], None).await?;
+        transcript.push(format!("$ kubectl get {name} -o wide\n{}", without_ages(&output.stdout)));
+    }
     insta::assert_snapshot!(transcript.join("\n\n"));
     namespace.finish().await;
     Ok(())
 }
 
 fn without_ages(table: &str) -> String {
-    let columns = |line: &str| line.split_whitespace().collect::<Vec<_>>().join("  ");
-    let trimmed = |line: String| line.rsplit_once("  ").map_or(line.clone(), |(rest, _)| rest.to_owned());
-    table.lines().map(columns).map(trimmed).collect::<Vec<_>>().join("\n")
+    let age = table.lines().next().and_then(|header| header.split_whitespace().position(|it| it == "AGE"));
+    let row = |line: &str| {
+        let cells = line.split_whitespace().enumerate().filter(|(place, _)| Some(*place) != age);
+        cells.map(|(_, cell)| cell).collect::<Vec<_>>().join("  ")
+    };
+    table.lines().map(row).collect::<Vec<_>>().join("\n")
 }
 
 #[tokio::test]
@@ -229,7 +247,14 @@ async fn kubectl_wait_sees_ready() -> anyhow::Result<()> {
 async fn kubectl_explain_reads_well() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let mut transcript = Vec::new();
-    for path in ["sandbox.spec", "sandboxclaim.spec", "sandboxtemplate.spec", "swp.spec", "sandbox.status"] {
+    for path in [
+        "sandbox.spec",
+        "sandboxclaim.spec",
+        "sandboxtemplate.spec",
+        "swp.spec",
+        "sandbox.status",
+        "sandboxclaim.status.launch",
+    ] {
         let text = cluster.kubectl(&["explain", path], None).await?.success()?;
         let lines: Vec<_> = text.lines().map(str::trim_end).collect();
         transcript.push(format!("$ kubectl explain {path}\n{}", lines.join("\n").trim_end()));

@@ -4,20 +4,23 @@
 mod bounds;
 mod create;
 mod delete;
+mod ground;
 mod housekeeping;
 mod list;
 pub(crate) mod scale;
 mod surroundings;
+mod trees;
 mod update;
 mod watch;
 
-use std::borrow::Cow;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use tokio::sync::watch::Sender;
 
 pub use create::Created;
+pub(crate) use ground::OUTDATED;
 pub(crate) use housekeeping::default_account;
 pub use list::Page;
 pub use update::{Proposal, Updated};
@@ -28,11 +31,13 @@ use crate::resource::Resource;
 use crate::status::Status;
 use crate::store::{Entry, Key, Store, WriteError};
 use crate::{admission, rules};
+use trees::Trees;
 
 /// The objects of one cluster and their rules.
 pub struct Api {
     store: Store,
-    registry: RwLock<Arc<Registry>>,
+    registry: Sender<Arc<Registry>>,
+    trees: Trees,
     clock: fn() -> Timestamp,
 }
 
@@ -57,7 +62,8 @@ impl Target<'_> {
 
 impl Api {
     pub fn new(store: Store) -> Self {
-        Self { store, registry: RwLock::new(Arc::new(Registry::new())), clock: Timestamp::now }
+        let registry = Sender::new(Arc::new(Registry::new()));
+        Self { store, registry, trees: Trees::default(), clock: Timestamp::now }
     }
 
     pub fn store(&self) -> &Store {
@@ -66,19 +72,25 @@ impl Api {
 
     /// What is served now.
     pub fn registry(&self) -> Arc<Registry> {
-        Arc::clone(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.registry.borrow())
     }
 
     pub fn set_registry(&self, registry: Registry) {
-        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+        self.registry.send_replace(Arc::new(registry));
+    }
+
+    /// Waits until a resource is no longer served, or is served by another edition of its definition.
+    pub(crate) fn retired(&self, resource: &Arc<Resource>) -> impl Future<Output = ()> + Send + use<> {
+        let (mut registry, resource) = (self.registry.subscribe(), Arc::clone(resource));
+        async move { drop(registry.wait_for(|registry| !registry.serves(&resource)).await) }
     }
 
     /// Whether the definition of a resource is there and says that it is served: the registry is ready a moment before, and
     /// follows a moment after one is gone.
     pub(crate) fn is_defined(&self, resource: &Resource) -> bool {
-        let definition =
-            || self.store.get(&Key::new(DEFINITIONS, None, &resource.group_resource().to_string()));
-        resource.is_built_in() || definition().is_some_and(|entry| is_established(&entry.value["status"]))
+        let Some(defined) = resource.defined() else { return true };
+        let definition = self.store.get(&Key::new(DEFINITIONS, None, &resource.group_resource().to_string()));
+        definition.is_some_and(|entry| defined.established.is_at(&entry))
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -106,8 +118,18 @@ impl Api {
 }
 
 /// An object as a version of its resource shows it.
-pub fn shown<'a>(resource: &Resource, stored: &'a Value) -> Result<Cow<'a, Value>, Status> {
-    rules::to_version(resource, stored)
+pub fn shown(resource: &Resource, entry: &Entry) -> Result<Value, Status> {
+    rules::to_version(resource, entry.value())
+}
+
+/// Whether a version of the resource shows an object in the very text that is stored.
+pub(crate) fn is_as_stored(resource: &Resource, entry: &Entry) -> bool {
+    rules::is_as_stored(resource, entry)
+}
+
+/// Refuses an object that a version of the resource cannot show.
+pub(crate) fn check_shown(resource: &Resource, entry: &Entry) -> Result<(), Status> {
+    if is_as_stored(resource, entry) { Ok(()) } else { shown(resource, entry).map(drop) }
 }
 
 /// What a client hears of a write that was not made.
@@ -115,9 +137,11 @@ pub(crate) fn failed(target: &Target<'_>, name: &str, error: WriteError) -> Stat
     let resource = target.resource.group_resource();
     match error {
         WriteError::Rejected(rejection) => match rejection {
-            crate::store::Rejection::Exists(entry) => exists(target, name, &entry.value),
+            crate::store::Rejection::Exists(entry) => exists(target, name, &entry),
             crate::store::Rejection::Missing(_) => Status::not_found(&resource, name),
-            crate::store::Rejection::Changed(_) => Status::conflict(&resource, name, CHANGED),
+            crate::store::Rejection::Changed(_) | crate::store::Rejection::Outdated(_) => {
+                Status::conflict(&resource, name, CHANGED)
+            }
         },
         other => {
             tracing::error!(error = &other as &dyn std::error::Error, %resource, name, "a write failed");
@@ -126,9 +150,9 @@ pub(crate) fn failed(target: &Target<'_>, name: &str, error: WriteError) -> Stat
     }
 }
 
-fn exists(target: &Target<'_>, name: &str, current: &Value) -> Status {
+fn exists(target: &Target<'_>, name: &str, current: &Entry) -> Status {
     let status = Status::already_exists(&target.resource.group_resource(), name);
-    if crate::object::Object::is_deleting(current) {
+    if current.summary.is_deleting {
         return Status { message: format!("object is being deleted: {}", status.message), ..status };
     }
     status
@@ -148,4 +172,4 @@ pub(crate) const CHANGED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

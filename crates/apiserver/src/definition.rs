@@ -24,9 +24,10 @@ use serde_json::Value;
 use crate::field;
 use crate::identity::maturity;
 use crate::schema::{Compiled, Verdict, from_open_api};
+use crate::text::Text;
 use reading::{list, text, texts};
 
-pub use acceptance::{Deletion, deletion_status, status};
+pub use acceptance::{Emptying, deletion_status, statuses};
 pub use defaulting::{default, prepare_for_create, prepare_for_update, prepare_status_for_update};
 pub use scale::Scale;
 pub use validation::{validate_create, validate_update, warnings};
@@ -78,7 +79,7 @@ pub struct Version {
     pub deprecation_warning: Option<String>,
     pub schema: Arc<Compiled>,
     /// The schema as it was written, for OpenAPI.
-    pub open_api: Value,
+    pub open_api: Text,
     pub has_status: bool,
     pub scale: Option<Scale>,
     /// As they stand under `additionalPrinterColumns`.
@@ -146,15 +147,15 @@ impl Version {
 
     fn compile(version: &Value, spec: &Value, kind: &str) -> Result<Self, Vec<field::Error>> {
         let name = text(version, "name").to_owned();
-        let open_api = version["schema"]["openAPIV3Schema"].clone();
-        let schema = Compiled::new(Arc::new(from_open_api(&open_api)))?;
+        let open_api = &version["schema"]["openAPIV3Schema"];
+        let schema = Compiled::new(Arc::new(from_open_api(open_api)))?;
         let selectable = list(version, "selectableFields").iter().map(|field| text(field, "jsonPath"));
         Ok(Self {
             is_served: version["served"].as_bool().unwrap_or_default(),
             is_stored: version["storage"].as_bool().unwrap_or_default(),
             deprecation_warning: deprecation_warning(version, spec, kind),
             schema: Arc::new(schema),
-            open_api,
+            open_api: Text::of(open_api),
             has_status: version["subresources"].get("status").is_some_and(Value::is_object),
             scale: Scale::read(&version["subresources"]["scale"]),
             printer_columns: list(version, "additionalPrinterColumns").to_vec(),

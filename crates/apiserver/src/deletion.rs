@@ -2,8 +2,9 @@
 //! Pure; the doing is for [`crate::api`].
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::definition;
 use crate::object::{Object, child, moment, seconds_after, time};
 use crate::options::{DeleteOptions, Propagation};
 
@@ -20,7 +21,7 @@ pub enum Deletion {
     Now,
     /// It stays, marked like this, until its finalizers are removed or its time is up.
     Marked(Value),
-    /// It is marked like this and then goes, both at once.
+    /// It is marked like this, so that watches see it, and goes in the same moment.
     MarkedThenGone(Value),
     /// It was being deleted already, and this changes nothing.
     Pending,
@@ -66,7 +67,7 @@ pub fn decide(object: &Value, options: &DeleteOptions, grace: Grace, now: Timest
 /// Kept on a definition until everything that it defines is gone.
 pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// A Namespace goes after what is in it, however little it asks for that itself.
+/// A Namespace goes after what is in it. Its first deletion only marks it, even where nothing holds it.
 pub fn of_namespace(namespace: &Value, decision: Deletion, now: Timestamp) -> Deletion {
     let mut marked = match decision {
         Deletion::Pending => return Deletion::Pending,
@@ -74,7 +75,7 @@ pub fn of_namespace(namespace: &Value, decision: Deletion, now: Timestamp) -> De
         Deletion::Marked(marked) | Deletion::MarkedThenGone(marked) => marked,
     };
     let is_held = marked["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
-    if !is_held && marked.finalizers().next().is_none() {
+    if namespace.is_deleting() && !is_held && marked.finalizers().next().is_none() {
         return Deletion::Now;
     }
     if !namespace.is_deleting() {
@@ -85,24 +86,18 @@ pub fn of_namespace(namespace: &Value, decision: Deletion, now: Timestamp) -> De
     Deletion::Marked(marked)
 }
 
-/// A definition goes after everything that it defines.
+/// A definition goes after everything that it defines, however its deletion was asked for. It wants what it wanted, and goes
+/// on to serve that until it is gone.
 pub fn of_definition(definition: &Value, decision: Deletion, now: Timestamp) -> Deletion {
-    let (Deletion::Now, false) = (&decision, definition.is_deleting()) else { return decision };
-    let mut marked = definition.clone();
-    marked.set_finalizers([CLEANUP]);
-    mark(&mut marked, now);
-    marked.meta_mut().remove("deletionGracePeriodSeconds");
-    let conditions =
-        child(&mut marked, "status").entry("conditions").or_insert_with(|| Value::Array(Vec::new()));
-    if let Some(conditions) = conditions.as_array_mut() {
-        conditions.push(json!({
-            "type": "Terminating",
-            "status": "True",
-            "lastTransitionTime": time(now),
-            "reason": "InstanceDeletionPending",
-            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        }));
+    if definition.is_deleting() {
+        return decision;
     }
+    let mut marked = definition.clone();
+    let others = definition.finalizers().filter(|finalizer| *finalizer != CLEANUP);
+    marked.set_finalizers(others.chain([CLEANUP]));
+    let now = time(now);
+    marked["status"] = definition::deletion_status(definition, definition::Emptying::Pending, &now);
+    marked.set_meta("deletionTimestamp", now);
     Deletion::Marked(marked)
 }
 
@@ -286,7 +281,35 @@ mod tests {
         let expected = json!({"metadata": {"name": "a", "deletionTimestamp": NOON},
                               "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}});
         assert_eq!(of_namespace(&held, Deletion::Now, noon()), Deletion::Marked(expected));
+        let free = json!({"metadata": {"name": "a"}, "spec": {}});
+        assert!(matches!(of_namespace(&free, Deletion::Now, noon()), Deletion::Marked(_)));
         let empty = json!({"metadata": {"name": "a", "deletionTimestamp": NOON}, "spec": {}});
         assert_eq!(of_namespace(&empty, Deletion::Now, noon()), Deletion::Now);
+    }
+
+    #[test]
+    fn a_definition_goes_after_what_it_defines_however_it_is_deleted() {
+        let plain = json!({"metadata": {"name": "a", "generation": 3}});
+        let held = json!({"metadata": {"name": "a", "generation": 3, "finalizers": ["x.io/y"]}});
+        let ways = [Propagation::Background, Propagation::Foreground, Propagation::Orphan];
+        for (definition, finalizers) in [(plain, vec![CLEANUP]), (held, vec!["x.io/y", CLEANUP])] {
+            for way in ways {
+                let decision = decide(&definition, &propagation(way), Grace::Unknown, noon());
+                let Deletion::Marked(marked) = of_definition(&definition, decision, noon()) else { panic!() };
+                let expected = json!({
+                    "name": "a", "generation": 3, "finalizers": finalizers, "deletionTimestamp": NOON,
+                });
+                assert_eq!(marked["metadata"], expected);
+                assert_eq!(marked["status"]["conditions"][0]["reason"], "InstanceDeletionPending");
+            }
+        }
+    }
+
+    #[test]
+    fn an_endless_grace_can_be_shortened() {
+        let object = json!({"metadata": {"name": "a"}});
+        let endless = marked(&object, &asking(i64::MAX), NOON);
+        let shorter = marked(&endless, &asking(30), NOON);
+        assert_eq!(shorter["metadata"]["deletionTimestamp"], NOON);
     }
 }

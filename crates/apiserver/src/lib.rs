@@ -33,6 +33,7 @@ pub mod store;
 pub mod strategy;
 pub mod streaming;
 pub mod table;
+pub mod text;
 pub mod validation;
 
 /// The version of Kubernetes whose API is served, and whose definitions are vendored.

@@ -113,9 +113,10 @@ pub fn moment(text: &str) -> Option<Timestamp> {
     text.parse().ok()
 }
 
-/// Seconds later than a moment; the last moment there is where that lies beyond it.
+/// Seconds later than a moment, or earlier; the last or first moment there is where that lies beyond it.
 pub fn seconds_after(moment: Timestamp, seconds: i64) -> Timestamp {
-    moment.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
+    let beyond = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    moment.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(beyond)
 }
 
 #[cfg(test)]

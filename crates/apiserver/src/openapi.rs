@@ -49,7 +49,7 @@ pub fn hash(registry: &Registry, group: &str, version: &str) -> String {
     for resource in registry.of_version(group, version) {
         context.update(resource.plural.as_bytes());
         if let Origin::Defined(defined) = &resource.origin {
-            context.update(defined.version().open_api.to_string().as_bytes());
+            context.update(defined.version().open_api.json());
         }
     }
     hexadecimal(context)
@@ -126,7 +126,7 @@ fn referenced(
     if let Origin::Defined(defined) = &resource.origin {
         schemas.insert(
             definition(resource, &resource.kind),
-            own_schema(resource, &defined.version().open_api, published),
+            own_schema(resource, defined.version().open_api.value(), published),
         );
         schemas.insert(definition(resource, &resource.list_kind), list_schema(resource, published));
         names = ["ObjectMeta", "ListMeta"].map(|name| format!("{META}.{name}")).to_vec();
@@ -149,8 +149,8 @@ fn part_definition(resource: &Resource, part: &Subresource) -> Option<String> {
     }
 }
 
-fn own_schema(resource: &Resource, schema: &Value, published: &Map<String, Value>) -> Value {
-    let mut schema = if schema.is_object() { schema.clone() } else { json!({"type": "object"}) };
+fn own_schema(resource: &Resource, schema: Value, published: &Map<String, Value>) -> Value {
+    let mut schema = if schema.is_object() { schema } else { json!({"type": "object"}) };
     let properties = crate::object::child(&mut schema, "properties");
     properties.extend(common_properties(published, "io.k8s.api.core.v1.ConfigMap"));
     schema["x-kubernetes-group-version-kind"] = kinds(resource, &resource.kind);

@@ -21,6 +21,8 @@ pub struct Registry {
     built_in: Vec<Arc<Resource>>,
     /// In the order in which discovery lists them.
     resources: Vec<Arc<Resource>>,
+    /// Versions in which objects are stored and in which nobody is served.
+    hidden: Vec<Arc<Resource>>,
     /// What the metadata of any object may hold.
     metadata: Arc<Schema>,
     by_path: HashMap<(String, String, String), Arc<Resource>>,
@@ -42,34 +44,46 @@ impl Registry {
     }
 
     fn assemble(built_in: Vec<Arc<Resource>>, defined: Vec<Arc<Resource>>) -> Self {
+        let (defined, hidden): (Vec<_>, Vec<_>) = defined.into_iter().partition(|it| it.is_served());
         let resources: Vec<_> = built_in.iter().cloned().chain(defined).collect();
         let path = |it: &Arc<Resource>| (it.group.clone(), it.version.clone(), it.plural.clone());
         let by_path = resources.iter().map(|resource| (path(resource), Arc::clone(resource))).collect();
         let metadata = built_in.first().and_then(|resource| resource.schema.field("metadata")).cloned();
-        Self { built_in, resources, by_path, metadata: metadata.unwrap_or_default() }
+        Self { built_in, resources, hidden, by_path, metadata: metadata.unwrap_or_default() }
     }
 
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.by_path.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
-    /// The version of a kind that a reference by `apiVersion` and `kind` names.
-    pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
-        let (group, version) = crate::identity::group_version(api_version);
-        self.resources.iter().find(|it| it.group == group && it.version == version && it.kind == kind)
+    /// Whether this is what a request for its path finds, or would if its version were served.
+    pub(crate) fn serves(&self, resource: &Arc<Resource>) -> bool {
+        let found = self.find(&resource.group, &resource.version, &resource.plural);
+        found.into_iter().chain(&self.hidden).any(|known| Arc::ptr_eq(known, resource))
+    }
+
+    /// A kind in any of its versions; its objects are the same in all of them.
+    pub fn find_kind(&self, group: &str, kind: &str) -> Option<&Arc<Resource>> {
+        self.known().find(|it| it.allows(Verb::List) && it.group == group && it.kind == kind)
     }
 
     pub(crate) fn metadata(&self) -> &Arc<Schema> {
         &self.metadata
     }
 
+    /// What clients can ask for.
     pub fn all(&self) -> &[Arc<Resource>] {
         &self.resources
     }
 
+    /// The same and what is only stored.
+    pub fn known(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.resources.iter().chain(&self.hidden)
+    }
+
     /// Each resource that is stored, in the version in which it is: what to look at to see every object once.
     pub fn stored(&self) -> impl Iterator<Item = &Arc<Resource>> {
-        self.resources.iter().filter(|it| it.allows(Verb::List) && it.is_storage_version())
+        self.known().filter(|it| it.allows(Verb::List) && it.is_storage_version())
     }
 
     /// Whether the objects under a name in the store are of one of Kubernetes' own kinds.

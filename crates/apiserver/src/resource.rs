@@ -3,13 +3,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::api::is_established;
 use crate::definition::{self, Conversion, Definition};
 use crate::identity::{GroupKind, GroupResource, api_version};
-use crate::object::Object;
 use crate::schema::Schema;
 use crate::selector::SelectableFields;
-use crate::store::{Entry, Key, Scope};
+use crate::store::{Entry, Key, Scope, Summary};
 use crate::table::Columns;
 
 pub struct Resource {
@@ -51,12 +52,29 @@ pub struct Defined {
     /// Which of its versions
     pub index: usize,
     pub edition: Edition,
+    pub established: Established,
+}
+
+/// The revision of the definition at which its status was last seen to say that it is served. Every request asks for this,
+/// and definitions are long.
+#[derive(Debug, Default)]
+pub struct Established(AtomicU64);
+
+impl Established {
+    pub fn is_at(&self, definition: &Entry) -> bool {
+        let is_known = self.0.load(Ordering::Relaxed) == definition.revision.0;
+        let is_established = is_known || definition.text.at("/status").is_some_and(|it| is_established(&it));
+        if is_established && !is_known {
+            self.0.store(definition.revision.0, Ordering::Relaxed);
+        }
+        is_established
+    }
 }
 
 /// Which state of a definition: what it wants changes with its generation, and with nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edition {
-    pub uid: String,
+    pub uid: Box<str>,
     pub generation: i64,
     /// When this state of it was found. What was stored before may lack its latest defaults.
     pub since: u64,
@@ -64,12 +82,12 @@ pub struct Edition {
 
 impl Edition {
     pub fn of(definition: &Entry) -> Self {
-        let object = &definition.value;
-        Self { uid: object.uid().to_owned(), generation: object.generation(), since: definition.revision.0 }
+        let Summary { uid, generation, .. } = &definition.summary;
+        Self { uid: uid.clone(), generation: *generation, since: definition.revision.0 }
     }
 
     pub fn is_of(&self, definition: &Entry) -> bool {
-        (self.uid.as_str(), self.generation) == (definition.value.uid(), definition.value.generation())
+        (&self.uid, self.generation) == (&definition.summary.uid, definition.summary.generation)
     }
 }
 
@@ -178,6 +196,11 @@ impl Resource {
             ("events.k8s.io", "events") => "events".to_owned(),
             _ => self.group_resource().to_string(),
         }
+    }
+
+    /// Whether clients can ask for this version. Objects may be stored in one that they cannot ask for.
+    pub fn is_served(&self) -> bool {
+        self.defined().is_none_or(|defined| defined.version().is_served)
     }
 
     pub fn is_storage_version(&self) -> bool {

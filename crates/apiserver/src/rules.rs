@@ -5,6 +5,7 @@ mod managers;
 mod scaling;
 mod versions;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use jiff::Timestamp;
@@ -12,12 +13,13 @@ use serde_json::Value;
 
 pub(crate) use managers::{applied, managed};
 use versions::bare_version;
-pub(crate) use versions::{to_storage, to_version};
+pub(crate) use versions::{is_as_stored, to_storage, to_version};
 
 use crate::decode::{self, Decoded, Expected, FieldValidation, Limits, Media, Problem};
 use crate::deletion::{self, Deletion, Grace};
 use crate::identity::GroupKind;
 use crate::object::Object;
+use crate::options::{DeleteOptions, Propagation};
 use crate::resource::{Origin, Resource};
 use crate::status::Status;
 use crate::strategy::{self, Cluster};
@@ -90,8 +92,14 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) -> Result<(), Sta
 }
 
 /// Definitions are a kind of Kubernetes' own with rules of their own.
-fn is_definition(resource: &Resource) -> bool {
-    resource.group == "apiextensions.k8s.io"
+pub(crate) fn is_definition(resource: &Resource) -> bool {
+    resource.group == "apiextensions.k8s.io" && resource.kind == "CustomResourceDefinition"
+}
+
+/// What an object holds that no other of its resource may hold.
+pub(crate) fn claims(resource: &Resource, object: &Value) -> Option<strategy::Claims> {
+    let is_service = resource.is_built_in() && resource.group_kind() == GroupKind::new("", "Service");
+    is_service.then(|| strategy::Claims::of(object)).filter(|claims| !claims.is_empty())
 }
 
 /// Prepares a new object for validation.
@@ -292,11 +300,23 @@ pub(crate) fn grace(resource: &Resource, object: &Value) -> Grace {
     Grace::Usually(object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or_default())
 }
 
+/// How an object is to be deleted. Kubernetes does not collect what Events might own, and does not listen to who asks for it.
+pub(crate) fn deletion_options<'a>(
+    resource: &Resource,
+    options: &'a DeleteOptions,
+) -> Cow<'a, DeleteOptions> {
+    if resource.stored_as() != "events" {
+        return Cow::Borrowed(options);
+    }
+    let propagation = Some(Propagation::Background);
+    Cow::Owned(DeleteOptions { propagation, orphan_dependents: None, ..options.clone() })
+}
+
 /// What a deletion comes to for kinds that hold others.
 pub(crate) fn deletion(resource: &Resource, object: &Value, decision: Deletion, now: Timestamp) -> Deletion {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Namespace") => deletion::of_namespace(object, decision, now),
-        ("apiextensions.k8s.io", _) => deletion::of_definition(object, decision, now),
+        _ if is_definition(resource) => deletion::of_definition(object, decision, now),
         _ => decision,
     }
 }
@@ -313,12 +333,12 @@ pub(crate) fn returns_deleted_object(resource: &Resource) -> bool {
 }
 
 /// An object that only its finalizers kept goes with the last of them.
-pub(crate) fn goes_with_its_finalizers(resource: &Resource, new: &Value, old: &Value) -> bool {
+pub(crate) fn goes_with_its_finalizers(resource: &Resource, new: &Value, was_deleting: bool) -> bool {
     let grace = new.meta("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
     let is_empty_namespace = resource.kind != "Namespace"
         || !resource.group.is_empty()
         || new["spec"]["finalizers"].as_array().is_none_or(Vec::is_empty);
-    old.is_deleting() && grace == 0 && new.finalizers().next().is_none() && is_empty_namespace
+    was_deleting && grace == 0 && new.finalizers().next().is_none() && is_empty_namespace
 }
 
 /// Owners that are named twice are named once, and the writer hears of it.

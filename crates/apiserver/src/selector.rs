@@ -3,8 +3,6 @@
 mod fields;
 mod labels;
 
-use serde_json::Value;
-
 pub use fields::{FieldSelector, SelectableFields};
 pub use labels::LabelSelector;
 
@@ -26,9 +24,5 @@ impl Selector {
 
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
-    }
-
-    pub fn matches(&self, object: &Value, known: &SelectableFields) -> bool {
-        self.labels.matches(object) && self.fields.matches(object, known)
     }
 }

@@ -16,6 +16,7 @@ mod resources;
 mod strangers;
 mod streams;
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,7 @@ use axum::http::Request;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::api::Api;
 use crate::controllers::{Controllers, serve_definitions};
@@ -71,7 +73,6 @@ pub enum Error {
 /// A server that is ready to answer.
 pub struct Server {
     shared: Arc<Shared>,
-    controllers: Controllers,
     identity: Arc<Identity>,
     listener: TcpListener,
 }
@@ -79,10 +80,13 @@ pub struct Server {
 /// What every request needs.
 pub(crate) struct Shared {
     api: Arc<Api>,
+    controllers: Controllers,
     gate: Gate,
     limits: Limits,
     streams: Box<dyn Streams>,
     stop: CancellationToken,
+    /// Requests that change something. They outlive the connections that they came by.
+    changes: TaskTracker,
     address: OnceLock<SocketAddr>,
 }
 
@@ -105,18 +109,21 @@ impl Server {
         let address = listener.local_addr().map_err(|error| Error::Listen(*listen, error))?;
         let (identity, tokens) = Identity::open(data_dir, address)?;
         bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
-        serve_definitions(&api).await;
+        // A status that cannot be written now is written by the controllers, which say so if it cannot.
+        let _ = serve_definitions(&api).await;
         let gate = Gate::new(&api, Authenticator { tokens, admin });
         let controllers = Controllers::start(&api, identity.authority());
         let shared = Arc::new(Shared {
             api,
+            controllers,
             gate,
             limits: Limits::default(),
             streams: Box::new(Streaming::new(pods)),
             stop: CancellationToken::new(),
+            changes: TaskTracker::new(),
             address: OnceLock::from(address),
         });
-        Ok(Self { shared, controllers, identity: Arc::new(identity), listener })
+        Ok(Self { shared, identity: Arc::new(identity), listener })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -127,30 +134,37 @@ impl Server {
     pub fn client(&self) -> kube::Client {
         let shared = Arc::clone(&self.shared);
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
-            let (shared, peer) =
-                (Arc::clone(&shared), Peer { user: Some(gate::program()), connection: None });
-            async move {
-                Ok::<_, std::convert::Infallible>(handler::handle(shared, peer, request.map(Body::new)).await)
-            }
+            let answer = handler::handle(Arc::clone(&shared), Peer::program(), request.map(Body::new));
+            async move { Ok::<_, std::convert::Infallible>(answer.await) }
         });
         kube::Client::new(service, "default")
     }
 
     /// Answers until the token is cancelled, and then ends every stream, watch and controller.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { shared, controllers, identity, listener } = self;
+        let Self { shared, identity, listener } = self;
         tokio::select! {
             () = listener::serve(&shared, &identity, listener, stop) => {}
             () = identity.renew() => {}
         }
         shared.stop.cancel();
         shared.streams.stop().await;
-        controllers.stop().await;
+        shared.changes.close();
+        // Only a disk that does not answer takes this long, and nobody was told that such a change is made.
+        let _ = tokio::time::timeout(listener::GOODBYE, shared.changes.wait()).await;
+        shared.controllers.stop().await;
     }
 }
 
-/// The directory holds keys: nobody else may look.
+/// The directory holds keys: nobody else may look. What is made on the way to it is there after a power loss too.
 fn prepare(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    let directory = std::path::absolute(directory)?;
+    let missing: Vec<&Path> = directory.ancestors().take_while(|it| !it.exists()).collect();
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    let folders = missing.into_iter().filter_map(Path::parent);
+    folders.map(File::open).try_for_each(|folder| folder?.sync_all())
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,17 @@ pub struct Cause {
     pub field: String,
 }
 
+/// A precondition on a stored object that does not hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Unmet<'a> {
+    /// Where Kubernetes would keep the object.
+    pub key: &'a str,
+    /// What of it was asked for, in the words of messages.
+    pub title: &'a str,
+    pub wanted: &'a str,
+    pub actual: &'a str,
+}
+
 impl Status {
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self { code, reason, message: message.into(), details: None }
@@ -64,6 +75,16 @@ impl Status {
     pub fn conflict(resource: &GroupResource, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} {}: {why}", Quoted(name));
         Self::new(409, "Conflict", message).about(resource, name)
+    }
+
+    /// A conflict in the words of Kubernetes' storage.
+    pub(crate) fn unmet(resource: &GroupResource, name: &str, unmet: Unmet<'_>) -> Self {
+        let Unmet { key, title, wanted, actual } = unmet;
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+             failed: {title} in precondition: {wanted}, {title} in object meta: {actual}"
+        );
+        Self::conflict(resource, name, &why)
     }
 
     pub fn forbidden(resource: &GroupResource, name: &str, why: &str) -> Self {

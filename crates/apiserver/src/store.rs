@@ -1,15 +1,17 @@
 //! Where objects live: one file, one global revision, every acknowledged write on disk.
 //!
 //! One thread writes. It takes what is waiting as one batch, commits it with one fsync, and only then shows it to
-//! readers and answers. Reads never touch the disk: all objects are in memory, and so is the recent history that
-//! watches replay.
+//! readers and answers. Reads never touch the disk: all objects are in memory as the text that is on disk, and so is the
+//! recent history that watches replay.
 
 mod disk;
 mod entry;
+mod guard;
 mod history;
 mod index;
 mod key;
 mod plan;
+mod summary;
 mod view;
 mod watch;
 mod writer;
@@ -18,31 +20,39 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
 
 pub use disk::{Disk, OpenError};
-pub use entry::{Entry, Event, EventKind, Revision};
+pub use entry::{Entry, Event, EventKind, Revision, Written};
+pub use guard::{Guard, Obstruction};
 pub use history::Expired;
 pub use key::{Key, Scope};
 pub use plan::{Action, Precondition, Rejection, Write};
+pub use summary::Summary;
 pub use view::Listing;
 pub use watch::Watch;
 pub use writer::WriteError;
 
 use view::View;
-use writer::Request;
+use writer::Writer;
 
 /// How many events are kept for watches that come late or read slowly.
 pub const HISTORY: usize = 20_000;
-
-/// Writes that wait for the disk; callers beyond that wait for room.
-const QUEUE: usize = 1024;
 
 /// The objects of one cluster. Clones share them; the file is closed when the last one goes.
 #[derive(Clone)]
 pub struct Store {
     view: Arc<View>,
-    queue: mpsc::Sender<Request>,
+    writer: Arc<Writer>,
+}
+
+/// Whether what is written gets to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    Well,
+    /// The last write was refused by the disk. The next one is tried all the same.
+    Failing,
+    /// The thread that writes has ended, and only another process can open the file.
+    Closed,
 }
 
 impl Store {
@@ -54,9 +64,16 @@ impl Store {
     /// Serves what is on a disk, keeping so many events.
     pub fn start(disk: Disk, history: usize) -> Result<Self, OpenError> {
         let view = Arc::new(View::new(disk.load(history)?));
-        let (queue, requests) = mpsc::channel(QUEUE);
-        writer::spawn(disk, Arc::clone(&view), requests).map_err(OpenError::Thread)?;
-        Ok(Self { view, queue })
+        let writer = Writer::start(disk, Arc::clone(&view)).map_err(OpenError::Thread)?;
+        Ok(Self { view, writer: Arc::new(writer) })
+    }
+
+    pub fn health(&self) -> Health {
+        match (self.writer.is_closed(), self.view.is_failing()) {
+            (true, _) => Health::Closed,
+            (false, true) => Health::Failing,
+            (false, false) => Health::Well,
+        }
     }
 
     pub fn revision(&self) -> Revision {
@@ -72,9 +89,15 @@ impl Store {
         self.view.list(scope)
     }
 
-    /// Everything in a scope as it was at an earlier revision, for as long as the history reaches back to it.
-    pub fn list_at(&self, scope: &Scope, revision: Revision) -> Result<Listing, Expired> {
-        self.view.list_at(scope, revision)
+    /// What was in a scope at an earlier revision, for as long as the history reaches back to it: everything, or what comes
+    /// after a key of that scope.
+    pub fn list_at(
+        &self,
+        scope: &Scope,
+        revision: Revision,
+        after: Option<&Key>,
+    ) -> Result<Listing, Expired> {
+        self.view.list_at(scope, revision, after)
     }
 
     /// Events in a scope after a revision.
@@ -88,19 +111,18 @@ impl Store {
         key: Key,
         precondition: Precondition,
         value: Value,
-    ) -> Result<Arc<Entry>, WriteError> {
-        self.write(Write { key, precondition, action: Action::Put(value) }).await
+    ) -> Result<Written, WriteError> {
+        self.write(Write { key, precondition, action: Action::Put(value), guards: Vec::new() }).await
     }
 
     /// Deletes an object and returns its last state, with the revision of its deletion.
-    pub async fn delete(&self, key: Key, precondition: Precondition) -> Result<Arc<Entry>, WriteError> {
-        self.write(Write { key, precondition, action: Action::Delete }).await
+    pub async fn delete(&self, key: Key, precondition: Precondition) -> Result<Written, WriteError> {
+        self.write(Write { key, precondition, action: Action::Delete, guards: Vec::new() }).await
     }
 
-    async fn write(&self, write: Write) -> Result<Arc<Entry>, WriteError> {
-        let (answer, answered) = oneshot::channel();
-        self.queue.send(Request { write, answer }).await.map_err(|_| WriteError::Closed)?;
-        answered.await.map_err(|_| WriteError::Closed)?
+    /// Makes a write if all that it rests on holds, and returns what it left.
+    pub async fn write(&self, write: Write) -> Result<Written, WriteError> {
+        self.writer.write(write).await
     }
 }
 

@@ -26,15 +26,16 @@ use crate::pointer;
 use crate::status::Status;
 use facts::{Generation, facts};
 
-pub use allocation::AddressRange;
+pub use allocation::{AddressRange, Claims};
 pub use binding::bind;
 pub use cluster::Cluster;
 pub use event::{to_core as event_to_core, to_v1 as event_to_v1};
+pub use pod::set_condition as set_pod_condition;
 
 /// Prepares a new object for validation. Its name is final.
 ///
-/// Services get their addresses here, from those that no other Service of the cluster has: whoever creates Services
-/// does one after the other.
+/// Services get their addresses here, from those that no other Service of the cluster has as far as `cluster` knows:
+/// whoever stores one makes sure that nobody else has its [`Claims`] meanwhile.
 pub fn prepare_create(
     kind: &GroupKind,
     object: &mut Value,

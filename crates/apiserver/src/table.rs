@@ -59,15 +59,17 @@ impl Columns {
     }
 
     /// What a table shows of one object.
-    pub fn row(&self, object: &Value, include: IncludeObject, now: Timestamp) -> Value {
+    pub fn row(&self, object: Value, include: IncludeObject, now: Timestamp) -> Value {
         let cells = match &self.cells {
-            Cells::BuiltIn(printer) => printer.cells(object, now),
-            Cells::Custom(columns) => custom::cells(columns, object, now),
+            Cells::BuiltIn(printer) => printer.cells(&object, now),
+            Cells::Custom(columns) => custom::cells(columns, &object, now),
+        };
+        let conditions = match self.cells {
+            Cells::BuiltIn(Printer::Pod) => pod::row_conditions(&object),
+            _ => None,
         };
         let mut row = json!({"cells": cells, "object": included(object, include)});
-        if let Cells::BuiltIn(Printer::Pod) = self.cells
-            && let Some(conditions) = pod::row_conditions(object)
-        {
+        if let Some(conditions) = conditions {
             row["conditions"] = conditions;
         }
         row
@@ -93,17 +95,18 @@ impl IncludeObject {
 /// `list_metadata` is that of the list, or the `resourceVersion` of a single object.
 pub fn table(
     columns: &Columns,
-    objects: &[&Value],
+    objects: impl IntoIterator<Item = Value>,
     list_metadata: Value,
     include: IncludeObject,
     with_headers: bool,
     now: Timestamp,
 ) -> Value {
     let definitions = if with_headers { json!(columns.definitions) } else { Value::Null };
-    let rows = match (&columns.cells, objects) {
+    let rows: Vec<Value> = objects.into_iter().map(|object| columns.row(object, include, now)).collect();
+    let rows = match &columns.cells {
         // The printer that kube-apiserver has for these leaves the list out.
-        (Cells::BuiltIn(Printer::Generic), []) => Value::Null,
-        _ => objects.iter().map(|object| columns.row(object, include, now)).collect(),
+        Cells::BuiltIn(Printer::Generic) if rows.is_empty() => Value::Null,
+        _ => rows.into(),
     };
     json!({
         "kind": "Table",
@@ -114,14 +117,14 @@ pub fn table(
     })
 }
 
-fn included(object: &Value, include: IncludeObject) -> Value {
+fn included(mut object: Value, include: IncludeObject) -> Value {
     match include {
         IncludeObject::None => Value::Null,
-        IncludeObject::Object => object.clone(),
+        IncludeObject::Object => object,
         IncludeObject::Metadata => json!({
             "kind": "PartialObjectMetadata",
             "apiVersion": "meta.k8s.io/v1",
-            "metadata": object.get("metadata").cloned().unwrap_or_else(|| json!({})),
+            "metadata": object.get_mut("metadata").map_or_else(|| json!({}), Value::take),
         }),
     }
 }

@@ -2,6 +2,8 @@
 
 mod crds;
 mod kubeconfig;
+mod logging;
+mod operator;
 mod output;
 mod place;
 mod status;
@@ -10,7 +12,7 @@ mod version;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Isolated, stateful, singleton environments for AI agents.
 #[derive(Parser)]
@@ -21,8 +23,10 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
 enum Command {
     Up(up::Arguments),
+    Operator(operator::Arguments),
     Status(status::Arguments),
     Kubeconfig(kubeconfig::Arguments),
     Crds(crds::Arguments),
@@ -30,15 +34,22 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
+    let matches = command().get_matches_from(operator::normalised(std::env::args_os()));
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match run(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => output::fail(&error),
     }
 }
 
+fn command() -> clap::Command {
+    operator::in_go_syntax(Arguments::command())
+}
+
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Up(arguments) => up::run(&arguments),
+        Command::Operator(arguments) => operator::run(arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
         Command::Crds(arguments) => crds::run(&arguments),

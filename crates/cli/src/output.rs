@@ -42,3 +42,8 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
 pub(crate) fn log(level: tracing::level_filters::LevelFilter) {
     tracing_subscriber::fmt().with_max_level(level).with_writer(stderr).with_target(false).init();
 }
+
+/// The same for programs: each line an object.
+pub(crate) fn log_json(level: tracing::level_filters::LevelFilter) {
+    tracing_subscriber::fmt().json().flatten_event(true).with_max_level(level).with_writer(stderr).init();
+}

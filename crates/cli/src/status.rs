@@ -70,9 +70,10 @@ async fn ask(kubeconfig: &Path) -> Result<Value> {
         .context("the kubeconfig is broken")?;
     let server = config.cluster_url.to_string();
     let client = Client::try_from(config).context("the kubeconfig is broken")?;
-    let ready = client.request_text(get("/readyz")?).await.context("nobody answers")?;
-    if ready.trim() != "ok" {
-        bail!("it is not ready: {ready}");
+    match client.request_text(get("/readyz")?).await {
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.code == 500 => bail!("it is not ready: {}", status.message),
+        Err(error) => return Err(error).context("nobody answers"),
     }
     let version: Value = client.request(get("/version")?).await.context("nobody answers")?;
     Ok(json!({"ready": true, "server": server.trim_end_matches('/'), "version": version["gitVersion"]}))

@@ -1,4 +1,4 @@
-//! `asb up`: serves the Kubernetes API on this machine until it is told to stop.
+//! `asb up`: serves the Kubernetes API on this machine, and looks after our kinds, until it is told to stop.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use asb_apiserver::server::{Config, Server};
 use asb_apiserver::streaming::NoPods;
+use asb_operator::{Operator, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +18,8 @@ use crate::place::Place;
 /// Serve the Kubernetes API on this machine.
 ///
 /// No cluster, no etcd, no download: one program, one file. kubectl and the client libraries work against it with the
-/// kubeconfig that it writes. Objects are kept in the data directory and are there again at the next start.
+/// kubeconfig that it writes. Objects are kept in the data directory and are there again at the next start. Sandboxes,
+/// claims, templates and pools are looked after in the same process.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   asb up
@@ -37,6 +39,10 @@ pub(crate) struct Arguments {
     /// A file with a bearer token of the administrator, for clients that cannot use the certificate of the kubeconfig
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// Only serve the API: nobody looks after Sandboxes, or `asb operator` does
+    #[arg(long)]
+    no_operator: bool,
 
     /// How much to say on standard error about what goes on: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ASB_LOG")]
@@ -63,11 +69,20 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     let config = Config { data_dir: data_dir.clone(), listen: arguments.listen, admin_token };
     let server = Server::open(&config, NoPods).await?;
     let address = server.address();
+    let operator =
+        (!arguments.no_operator).then(|| Operator::new(server.client(), Settings::default(), None));
     let serving = tokio::spawn(server.run(stop.clone()));
+    let done = CancellationToken::new();
+    let working = operator.map(|operator| tokio::spawn(operator.run(done.clone())));
     output::print(&greeting(address, &data_dir, start.elapsed()))?;
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+    }
+    // What the operator has begun it finishes while the server still answers.
+    done.cancel();
+    if let Some(working) = working {
+        working.await.context("the operator ended badly")?;
     }
     stop.cancel();
     serving.await.context("the server ended badly")

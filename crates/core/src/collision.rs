@@ -1,9 +1,11 @@
 //! Names whose short hashes are equal. Selectors and network policies go by the hash, so that only one of such objects
 //! can be served; the one that was there first is.
 
+use asb_types::annotations::POD_NAME;
 use asb_types::hash::fnv1a_hex;
+use jiff::Timestamp;
 
-use crate::object::Metadata;
+use crate::object::{Metadata, Uid};
 
 /// The object of the same kind and namespace that has the hash of this one's name and came first.
 pub fn elder<'a>(
@@ -11,7 +13,6 @@ pub fn elder<'a>(
     others: impl IntoIterator<Item = &'a Metadata>,
 ) -> Option<&'a Metadata> {
     let hash = fnv1a_hex(metadata.name());
-    let before = |other: &Metadata| (other.created, &other.uid) < (metadata.created, &metadata.uid);
     let collides = |other: &Metadata| {
         other.key.namespace == metadata.key.namespace
             && other.key.name != metadata.key.name
@@ -19,8 +20,13 @@ pub fn elder<'a>(
     };
     others
         .into_iter()
-        .filter(|other| collides(other) && before(other))
-        .min_by_key(|other| (other.created, &other.uid))
+        .filter(|other| collides(other) && rank(other) < rank(metadata))
+        .min_by_key(|other| rank(other))
+}
+
+/// Who comes first. Creation times have whole seconds: of two Sandboxes made in one, the one that has its Pod already does.
+fn rank(metadata: &Metadata) -> (Timestamp, bool, &Uid) {
+    (metadata.created, metadata.annotation(POD_NAME).is_none(), &metadata.uid)
 }
 
 /// What a refused object says about it.
@@ -55,6 +61,14 @@ mod tests {
         let (first, second) = (named(TWINS[0], "b", 1), named(TWINS[1], "a", 1));
         assert_eq!(elder(&first, [&second]), Some(&second));
         assert_eq!(elder(&second, [&first]), None);
+    }
+
+    #[test]
+    fn of_two_made_in_one_second_the_one_that_has_its_pod_stays() {
+        let (mut first, second) = (named(TWINS[0], "b", 1), named(TWINS[1], "a", 1));
+        first.annotations.insert(POD_NAME.to_owned(), TWINS[0].to_owned());
+        assert_eq!(elder(&first, [&second]), None);
+        assert_eq!(elder(&second, [&first]), Some(&first));
     }
 
     #[test]

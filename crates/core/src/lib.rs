@@ -16,6 +16,7 @@ pub mod object;
 pub mod patch;
 pub mod pool;
 pub mod report;
+pub mod rotation;
 pub mod sandbox;
 pub mod template;
 pub mod views;

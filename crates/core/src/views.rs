@@ -8,6 +8,7 @@ mod pool;
 mod sandbox;
 mod service;
 mod template;
+mod unreadable;
 mod volume;
 
 use asb_types::deadline::Deadline;
@@ -25,6 +26,7 @@ pub use pool::{Bound, PoolView};
 pub use sandbox::{PodBlueprint, SandboxView};
 pub use service::ServiceView;
 pub use template::TemplateView;
+pub use unreadable::Unreadable;
 pub use volume::VolumeView;
 
 /// What is kept of an object.
@@ -32,7 +34,7 @@ pub trait View: Sized {
     const KIND: Kind;
 
     /// Reads an object as an API server serves it.
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable>;
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField>;
 
     fn metadata(&self) -> &Metadata;
 
@@ -40,40 +42,30 @@ pub trait View: Sized {
     fn share(&mut self, _documents: &mut Documents) {}
 }
 
-/// An object that is there but cannot be understood. It fails alone, with the reason in its status.
+/// A field of an object that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
-pub struct Unreadable {
-    pub metadata: Box<Metadata>,
+pub struct BadField {
     pub field: &'static str,
     pub problem: String,
 }
 
 /// Reads a whole object, metadata and all.
 pub fn read<V: View>(object: &Value) -> Result<Result<V, Unreadable>, MissingMetadata> {
-    Ok(V::read(Metadata::read(object)?, object))
+    match V::read(Metadata::read(object)?, object) {
+        Ok(view) => Ok(Ok(view)),
+        Err(problem) => Ok(Err(Unreadable::new(Metadata::read(object)?, object, problem))),
+    }
 }
 
 /// One field that may be absent.
-fn optional<T: DeserializeOwned>(
-    metadata: &Metadata,
-    value: &Value,
-    field: &'static str,
-) -> Result<Option<T>, Unreadable> {
-    serde_json::from_value(value.clone()).map_err(|error| Unreadable {
-        metadata: Box::new(metadata.clone()),
-        field,
-        problem: error.to_string(),
-    })
+fn optional<T: DeserializeOwned>(value: &Value, field: &'static str) -> Result<Option<T>, BadField> {
+    serde_json::from_value(value.clone()).map_err(|error| BadField { field, problem: error.to_string() })
 }
 
 /// A point in time in the spec of an object.
-fn deadline(
-    metadata: &Metadata,
-    value: &Value,
-    field: &'static str,
-) -> Result<Option<jiff::Timestamp>, Unreadable> {
-    Ok(optional::<Deadline>(metadata, value, field)?.map(|deadline| deadline.at()))
+fn deadline(value: &Value, field: &'static str) -> Result<Option<jiff::Timestamp>, BadField> {
+    Ok(optional::<Deadline>(value, field)?.map(|deadline| deadline.at()))
 }
 
 /// A status, which is ours: one that cannot be read is as good as none, and is written anew.

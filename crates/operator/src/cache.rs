@@ -71,6 +71,15 @@ impl<V: View> Cache<V> {
         self.objects.get(key)?.as_ref().ok()
     }
 
+    pub(crate) fn uid(&self, key: &Key) -> Option<Uid> {
+        Some(metadata(self.objects.get(key)?).uid.clone())
+    }
+
+    /// The object, if it is there and cannot be understood.
+    pub(crate) fn unreadable(&self, key: &Key) -> Option<Arc<Unreadable>> {
+        self.objects.get(key)?.as_ref().err().cloned()
+    }
+
     /// The objects whose controller has this UID, in the order of their names.
     pub(crate) fn owned_by(&self, uid: &Uid) -> impl Iterator<Item = &Arc<V>> {
         self.owned.get(uid).into_iter().flatten().filter_map(|key| self.get(key))
@@ -174,6 +183,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the cache holds it")]
     fn volume(name: &str, uid: &str, version: u64) -> Entry<VolumeView> {
         let object = json!({"metadata": {
             "namespace": "team", "name": name, "uid": uid, "resourceVersion": version.to_string(),

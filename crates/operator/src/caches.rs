@@ -1,11 +1,13 @@
 //! The [`World`], shared: taken over by the watches and by the answers to our writes, read by the controllers, which are
 //! woken in their queues.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use asb_core::object::{Key, MissingMetadata, Uid};
 use asb_core::views::{
-    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, VolumeView,
+    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, Unreadable,
+    VolumeView,
 };
 use asb_core::write::{Kind, Target};
 use serde_json::Value;
@@ -13,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::queue::{Queue, Urgency};
-use crate::world::{Wake, World};
+use crate::world::{Held, Wake, World};
 
 /// One queue per controller.
 #[derive(Debug, Default)]
@@ -41,6 +43,19 @@ pub(crate) struct Caches {
     clock: Arc<dyn Clock>,
 }
 
+impl fmt::Debug for Caches {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Caches").field("queues", &self.queues).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+impl Default for Caches {
+    fn default() -> Self {
+        Self::new(Arc::new(crate::clock::SystemClock))
+    }
+}
+
 impl Caches {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { world: Mutex::default(), queues: Queues::default(), synced: watch::Sender::new(false), clock }
@@ -49,6 +64,11 @@ impl Caches {
     /// Looks at what is known. Quick: everybody else waits meanwhile.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&World) -> R) -> R {
         look(&self.world())
+    }
+
+    /// The object, if it is there and cannot be understood.
+    pub(crate) fn unreadable<V: Held>(&self, key: &Key) -> Option<Arc<Unreadable>> {
+        V::cache(&mut self.world()).unreadable(key)
     }
 
     /// Takes over a change, and wakes whom it concerns.
@@ -79,6 +99,11 @@ impl Caches {
     /// Takes over that an object is gone.
     pub(crate) fn learn_gone(&self, target: &Target, uid: &Uid) {
         self.change(Urgency::Live, |world| learn_gone(world, target.kind, &target.key, uid));
+    }
+
+    /// Which object is known under a name.
+    pub(crate) fn uid(&self, target: &Target) -> Option<Uid> {
+        self.read(|world| uid(world, target.kind, &target.key))
     }
 
     /// Waits until everything there is has been listed once.
@@ -115,6 +140,19 @@ fn learn(world: &mut World, kind: Kind, object: &Value) -> Result<Vec<Wake>, Mis
         Kind::Service => world.learn::<ServiceView>(object),
         Kind::PersistentVolumeClaim => world.learn::<VolumeView>(object),
         Kind::NetworkPolicy => world.learn::<NetworkPolicyView>(object),
+    }
+}
+
+fn uid(world: &World, kind: Kind, key: &Key) -> Option<Uid> {
+    match kind {
+        Kind::Sandbox => world.sandboxes.uid(key),
+        Kind::SandboxClaim => world.claims.uid(key),
+        Kind::SandboxTemplate => world.templates.uid(key),
+        Kind::SandboxWarmPool => world.pools.uid(key),
+        Kind::Pod => world.pods.uid(key),
+        Kind::Service => world.services.uid(key),
+        Kind::PersistentVolumeClaim => world.volumes.uid(key),
+        Kind::NetworkPolicy => world.network_policies.uid(key),
     }
 }
 

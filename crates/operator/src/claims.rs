@@ -47,7 +47,7 @@ impl Controller for Claims {
         for _ in 0..MOST_PLANS {
             let Some(snapshot) = self.context.caches.read(|world| Snapshot::take(world, key)) else {
                 self.forget(key);
-                return Next::Settled;
+                return self.context.tell_unreadable::<ClaimView>(key, Class::Claim).await;
             };
             if let Some(next) = self.advance(&snapshot, &mut readings).await {
                 return next;
@@ -115,16 +115,10 @@ impl Claims {
     /// Finds out what became of writes that nobody answered: a claim that got a Sandbox without hearing of it must not get
     /// another, nor one whose users were told of a Sandbox. Whether that is known now.
     async fn resolve_doubts(&self, key: &Key) -> bool {
-        for (uid, target) in self.notes.doubts(key) {
-            match self.context.writer.read(&target).await {
-                Ok(None) if target.kind == Kind::SandboxClaim => {
-                    self.context.caches.learn_gone(&target, &uid);
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(claim = %key, %error, "cannot find out what became of a write");
-                    return false;
-                }
+        for target in self.notes.doubts(key) {
+            if let Err(error) = self.context.writer.read(&target).await {
+                tracing::warn!(claim = %key, %error, "cannot find out what became of a write");
+                return false;
             }
             self.notes.resolve(key, &target);
         }

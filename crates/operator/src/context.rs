@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use asb_core::object::Key;
 use asb_core::report::Failure as Told;
 use asb_core::write::{Target, Write};
 use jiff::Timestamp;
@@ -13,6 +14,7 @@ use crate::pools::Ledgers;
 use crate::queue::Next;
 use crate::settings::Settings;
 use crate::traffic::Class;
+use crate::world::Held;
 use crate::writer::{Failure, Writer};
 
 pub(crate) struct Context {
@@ -51,6 +53,15 @@ impl Context {
             self.writer.write(write, class).await.map_err(|failure| Stumble::over(write, failure))?;
         }
         Ok(())
+    }
+
+    /// Lets an object that cannot be understood say so. Only a change of it helps.
+    pub(crate) async fn tell_unreadable<V: Held>(&self, key: &Key, class: Class) -> Next {
+        let Some(unreadable) = self.caches.unreadable::<V>(key) else { return Next::Settled };
+        match self.carry_out(&unreadable.status(V::KIND, self.now()), class).await {
+            Ok(()) => Next::Settled,
+            Err(_) => Next::Retry,
+        }
     }
 
     /// When to look again, given the time that a plan named.

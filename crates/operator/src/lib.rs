@@ -11,13 +11,18 @@ mod context;
 mod errands;
 mod events;
 mod leadership;
+mod listener;
+mod metrics;
+mod observer;
 mod pools;
+mod probes;
 mod queue;
 mod sandboxes;
 mod settings;
 mod templates;
 mod traffic;
 mod watches;
+pub mod webhook;
 mod workers;
 mod world;
 mod writer;
@@ -38,11 +43,16 @@ use pools::{Ledgers, Pools};
 use sandboxes::Sandboxes;
 use templates::Templates;
 use traffic::Traffic;
+use watches::Reach;
 use workers::Crew;
 use writer::Writer;
 
+pub use asb_core::lease::Terms;
 pub use clock::{Clock, Dice, SystemClock};
 pub use leadership::{Candidacy, LEASE};
+pub use metrics::Metrics;
+pub use observer::Observer;
+pub use probes::{serve_health, serve_metrics};
 pub use settings::{Settings, Workers};
 pub use watches::ChildScope;
 
@@ -54,6 +64,8 @@ pub struct Operator {
     client: Client,
     context: Arc<Context>,
     candidacy: Option<Candidacy>,
+    observer: Observer,
+    metrics: Arc<Metrics>,
     /// Watches and the sender of events, which go on whoever leads.
     background: JoinSet<()>,
 }
@@ -73,8 +85,14 @@ impl Operator {
     ) -> Self {
         let (caches, traffic, dice) =
             (Arc::new(Caches::new(Arc::clone(&clock))), Traffic::new(settings.requests), Arc::new(dice));
-        let mut background =
-            watches::start(&client, &caches, settings.children, settings.namespace.as_deref());
+        let reach = Reach {
+            namespace: settings.namespace.as_deref().map(Into::into),
+            children: settings.children,
+            extensions: settings.extensions,
+        };
+        let mut background = watches::start(&client, &caches, &reach);
+        let observer = Observer::new(&caches);
+        let metrics = Arc::new(Metrics::new(observer.clone()));
         let (recorder, sending) = Recorder::new(
             client.clone(),
             Arc::clone(&traffic),
@@ -86,13 +104,16 @@ impl Operator {
         let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic);
         let context =
             Arc::new(Context { caches, writer, recorder, clock, dice, settings, pools: Ledgers::default() });
-        Self { client, context, candidacy, background }
+        Self { client, context, candidacy, observer, metrics, background }
     }
 
-    /// Whether everything there is has been seen once.
-    pub fn is_synced(&self) -> impl Fn() -> bool + Send + Sync + use<> {
-        let caches = Arc::clone(&self.context.caches);
-        move || caches.is_synced()
+    /// Says how it is doing, also while it runs.
+    pub fn observer(&self) -> Observer {
+        self.observer.clone()
+    }
+
+    pub fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.metrics)
     }
 
     /// Works until it is stopped.
@@ -124,17 +145,19 @@ impl Operator {
     /// Looks after everything until it is stopped, or no longer leads.
     async fn work(&self, stop: &CancellationToken, lost: impl Future<Output = ()>) {
         let crew = self.crew();
+        self.observer.set_leading(true);
         tokio::select! {
             biased;
             // Another may act already: nothing more is begun or finished.
             () = lost => crew.dismiss().await,
             () = stop.cancelled() => crew.finish(FAREWELL).await,
         }
+        self.observer.set_leading(false);
     }
 
     fn crew(&self) -> Crew {
         let (context, workers) = (&self.context, self.context.settings.workers);
-        let mut crew = Crew::new(&context.caches);
+        let mut crew = Crew::new(&context.caches, &self.metrics);
         crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
             crew.hire(Claims::new(Arc::clone(context)), workers.claims);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use asb_core::object::Key;
 use asb_core::pool::{Plan, Report, plan, report};
+use asb_core::views::PoolView;
 use asb_core::write::{Kind, Target, Write};
 
 use crate::caches::Caches;
@@ -39,7 +40,7 @@ impl Controller for Pools {
         let context = &self.context;
         let Some(snapshot) = context.caches.read(|world| observe(world, key)) else {
             context.pools.forget(key);
-            return Next::Settled;
+            return context.tell_unreadable::<PoolView>(key, Class::Housekeeping).await;
         };
         let mut starts = Vec::new();
         context.caches.change(Urgency::Live, |world| {
@@ -79,7 +80,7 @@ impl Pools {
             match write {
                 Write::Create { .. } | Write::Delete { .. } => self.send(write.clone(), key),
                 Write::Patch { .. } => {
-                    is_settled &= self.context.carry_out([write], Class::Housekeeping).await.is_ok()
+                    is_settled &= self.context.carry_out([write], Class::Housekeeping).await.is_ok();
                 }
             }
         }

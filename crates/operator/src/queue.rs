@@ -32,7 +32,7 @@ pub(crate) enum Next {
 }
 
 const FIRST_RETRY: Duration = Duration::from_millis(5);
-const LAST_RETRY: Duration = Duration::from_secs(300);
+const LAST_RETRY: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
@@ -247,12 +247,12 @@ mod tests {
     async fn a_change_comes_before_the_time_that_was_set_and_replaces_it() {
         let queue = Queue::default();
         queue.add(&key("a"), Urgency::Live);
-        queue.done(&queue.next().await, Next::After(Duration::from_secs(60)));
+        queue.done(&queue.next().await, Next::After(Duration::from_mins(1)));
         queue.add(&key("a"), Urgency::Live);
         let started = Instant::now();
         queue.done(&queue.next().await, Next::Settled);
         assert_eq!(started.elapsed(), Duration::ZERO);
-        let nothing = tokio::time::timeout(Duration::from_secs(600), queue.next()).await;
+        let nothing = tokio::time::timeout(Duration::from_mins(10), queue.next()).await;
         assert!(nothing.is_err(), "the earlier time no longer counts");
     }
 }

@@ -10,12 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use asb_core::object::{Key, Uid};
 use asb_core::report::{Event, Severity};
 use asb_core::sandbox::{Due, Observed, Plan, Trouble, plan, status, status_is_due};
+use asb_core::views::SandboxView;
 use asb_core::write::Kind;
 use jiff::Timestamp;
 
 use crate::caches::Caches;
 use crate::context::Context;
 use crate::queue::{Next, Queue};
+use crate::traffic::Class;
 use crate::workers::Controller;
 use apply::{Outcome, apply};
 
@@ -39,7 +41,9 @@ impl Controller for Sandboxes {
     }
 
     async fn reconcile(&self, key: &Key) -> Next {
-        let Some(observed) = self.observe(key).await else { return Next::Settled };
+        let Some(observed) = self.observe(key).await else {
+            return self.context.tell_unreadable::<SandboxView>(key, Class::Sandbox).await;
+        };
         let plan = plan(&observed, self.context.now());
         self.remember(&observed, &plan);
         let Outcome::Done(troubles) = apply(&self.context, &observed, &plan).await else {

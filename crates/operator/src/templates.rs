@@ -34,7 +34,9 @@ impl Controller for Templates {
 
     async fn reconcile(&self, key: &Key) -> Next {
         let context = &self.0;
-        let Some(snapshot) = context.caches.read(|world| observe(world, key)) else { return Next::Settled };
+        let Some(snapshot) = context.caches.read(|world| observe(world, key)) else {
+            return context.tell_unreadable::<TemplateView>(key, Class::Housekeeping).await;
+        };
         let namesakes: Vec<&Metadata> =
             snapshot.namesakes.iter().map(|template| &template.metadata).collect();
         let observed = Observed {

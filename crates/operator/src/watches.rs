@@ -24,7 +24,7 @@ use crate::world::Held;
 const PAGE: u32 = 500;
 /// How long the server keeps one watch. Ours ends a little later by itself, should the server be gone without a word.
 const WATCH_SECONDS: u32 = 290;
-const WATCH_PATIENCE: Duration = Duration::from_secs(300);
+const WATCH_PATIENCE: Duration = Duration::from_mins(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -39,30 +39,48 @@ pub enum ChildScope {
     Labelled,
 }
 
-/// Starts following every kind, in one namespace or in all.
-pub(crate) fn start(
-    client: &Client,
-    caches: &Arc<Caches>,
-    children: ChildScope,
-    namespace: Option<&str>,
-) -> JoinSet<()> {
-    let all = None;
+/// What is followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach {
+    /// One namespace, or all.
+    pub(crate) namespace: Option<Arc<str>>,
+    pub(crate) children: ChildScope,
+    /// Whether there are claims, templates and pools.
+    pub(crate) extensions: bool,
+}
+
+/// Starts following every kind.
+pub(crate) fn start(client: &Client, caches: &Arc<Caches>, reach: &Reach) -> JoinSet<()> {
     let feed =
-        Feed { client: client.clone(), caches: Arc::clone(caches), namespace: namespace.map(Into::into) };
-    let children = match children {
+        Feed { client: client.clone(), caches: Arc::clone(caches), namespace: reach.namespace.clone() };
+    let label = match reach.children {
         ChildScope::All => None,
         ChildScope::Labelled => Some(asb_types::labels::SANDBOX_NAME_HASH),
     };
     let mut watches = JoinSet::new();
-    watches.spawn(follow::<TemplateView>(feed.clone(), all));
-    watches.spawn(follow::<PoolView>(feed.clone(), all));
-    watches.spawn(follow::<SandboxView>(feed.clone(), all));
-    watches.spawn(follow::<ClaimView>(feed.clone(), all));
-    watches.spawn(follow::<PodView>(feed.clone(), children));
-    watches.spawn(follow::<ServiceView>(feed.clone(), children));
-    watches.spawn(follow::<VolumeView>(feed.clone(), children));
-    watches.spawn(follow::<NetworkPolicyView>(feed.clone(), all));
+    watches.spawn(follow::<SandboxView>(feed.clone(), None));
+    watches.spawn(follow::<PodView>(feed.clone(), label));
+    watches.spawn(follow::<ServiceView>(feed.clone(), label));
+    watches.spawn(follow::<VolumeView>(feed.clone(), label));
+    if reach.extensions {
+        watches.spawn(follow::<TemplateView>(feed.clone(), None));
+        watches.spawn(follow::<PoolView>(feed.clone(), None));
+        watches.spawn(follow::<ClaimView>(feed.clone(), None));
+        watches.spawn(follow::<NetworkPolicyView>(feed, None));
+    } else {
+        leave_out::<TemplateView>(caches);
+        leave_out::<PoolView>(caches);
+        leave_out::<ClaimView>(caches);
+        leave_out::<NetworkPolicyView>(caches);
+    }
     watches
+}
+
+/// Counts a kind as seen that is none of our business: it may not be served here, or we may not read it.
+fn leave_out<V: Held>(caches: &Caches) {
+    caches.change(Urgency::Backlog, |world| {
+        world.take::<V>(|cache| cache.replace(Vec::new(), Version::default()))
+    });
 }
 
 /// Follows one kind for ever.
@@ -247,4 +265,24 @@ fn loses_track(interruption: &Interruption) -> bool {
 
 fn number(version: &str) -> Version {
     Version(version.parse().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_extensions_only_sandboxes_and_their_children_are_waited_for() {
+        let caches = Caches::default();
+        leave_out::<TemplateView>(&caches);
+        leave_out::<PoolView>(&caches);
+        leave_out::<ClaimView>(&caches);
+        leave_out::<NetworkPolicyView>(&caches);
+        assert!(!caches.is_synced());
+        leave_out::<SandboxView>(&caches);
+        leave_out::<PodView>(&caches);
+        leave_out::<ServiceView>(&caches);
+        leave_out::<VolumeView>(&caches);
+        assert!(caches.is_synced());
+    }
 }

@@ -8,9 +8,11 @@ use std::time::Duration;
 use asb_core::object::Key;
 use futures::FutureExt;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::caches::Caches;
+use crate::metrics::Metrics;
 use crate::queue::{Next, Queue};
 
 /// What looks at the objects of one kind.
@@ -27,19 +29,22 @@ pub(crate) trait Controller: Send + Sync + 'static {
 /// The workers of all controllers. They end with it.
 pub(crate) struct Crew {
     caches: Arc<Caches>,
+    metrics: Arc<Metrics>,
     workers: JoinSet<()>,
     closing: CancellationToken,
 }
 
 impl Crew {
-    pub(crate) fn new(caches: &Arc<Caches>) -> Self {
-        Self { caches: Arc::clone(caches), workers: JoinSet::new(), closing: CancellationToken::new() }
+    pub(crate) fn new(caches: &Arc<Caches>, metrics: &Arc<Metrics>) -> Self {
+        let (caches, metrics) = (Arc::clone(caches), Arc::clone(metrics));
+        Self { caches, metrics, workers: JoinSet::new(), closing: CancellationToken::new() }
     }
 
     pub(crate) fn hire<C: Controller>(&mut self, controller: C, count: usize) {
         let controller = Arc::new(controller);
         for _ in 0..count {
-            self.workers.spawn(work(Arc::clone(&controller), Arc::clone(&self.caches), self.closing.clone()));
+            let (controller, caches) = (Arc::clone(&controller), Arc::clone(&self.caches));
+            self.workers.spawn(work(controller, caches, Arc::clone(&self.metrics), self.closing.clone()));
         }
     }
 
@@ -59,7 +64,12 @@ impl Crew {
     }
 }
 
-async fn work<C: Controller>(controller: Arc<C>, caches: Arc<Caches>, closing: CancellationToken) {
+async fn work<C: Controller>(
+    controller: Arc<C>,
+    caches: Arc<Caches>,
+    metrics: Arc<Metrics>,
+    closing: CancellationToken,
+) {
     let queue = C::queue(&caches);
     loop {
         let key = tokio::select! {
@@ -67,11 +77,13 @@ async fn work<C: Controller>(controller: Arc<C>, caches: Arc<Caches>, closing: C
             () = closing.cancelled() => return,
             key = queue.next() => key,
         };
+        let started = Instant::now();
         let outcome = AssertUnwindSafe(controller.reconcile(&key)).catch_unwind().await;
         let next = outcome.unwrap_or_else(|_| {
             tracing::error!(controller = C::NAME, object = %key, "a bug stopped this look at the object; trying again later");
             Next::Retry
         });
+        metrics.looked(C::NAME, next, started.elapsed());
         queue.done(&key, next);
     }
 }

@@ -61,13 +61,9 @@ impl Writer {
             (Ok(object), Write::Delete { target, uid, .. }) => self.learn_deletion(target, uid, object),
             (Ok(object), _) => self.learn(write.target().kind, object),
             (
-                Err(Failure::Missing(_)),
-                Write::Patch { target, lock: Lock::Uid(uid) | Lock::Version(uid, _), .. },
-            )
-            | (Err(Failure::Missing(_)), Write::Delete { target, uid, .. }) => {
-                self.caches.learn_gone(target, uid)
-            }
-            (Err(Failure::Conflict(_) | Failure::Exists(_) | Failure::Unanswered(_)), _) => {
+                Err(Failure::Conflict(_) | Failure::Exists(_) | Failure::Missing(_) | Failure::Unanswered(_)),
+                _,
+            ) => {
                 // What stands in the way decides what to do next. A failure to read it shows in the next attempt.
                 let _ = self.read(write.target()).await;
             }
@@ -78,6 +74,7 @@ impl Writer {
 
     /// Reads an object from the API server itself, and takes over what it says.
     pub(crate) async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
+        let known = self.caches.uid(target);
         let request =
             Request::new(path(target.kind, &target.key)).get(&target.key.name, &GetParams::default())?;
         match self.send(request).await {
@@ -85,7 +82,13 @@ impl Writer {
                 self.learn(target.kind, &object);
                 Ok(Some(object))
             }
-            Err(Failure::Missing(_)) => Ok(None),
+            Err(Failure::Missing(_)) => {
+                // Another of that name may have come meanwhile; only the one that was asked about is gone.
+                if let Some(uid) = known {
+                    self.caches.learn_gone(target, &uid);
+                }
+                Ok(None)
+            }
             Err(failure) => Err(failure),
         }
     }
@@ -190,7 +193,8 @@ fn failure(error: kube::Error) -> Failure {
         (409, "AlreadyExists") => Failure::Exists(message),
         (409, _) => Failure::Conflict(message),
         (404, _) => Failure::Missing(message),
-        (429 | 503, _) => Failure::Unavailable(message),
+        // Quotas, policies and permissions change without the object being touched.
+        (403 | 429 | 503, _) => Failure::Unavailable(message),
         // Where its database did not answer in time, the server says 500 and does not know what became of a write.
         (500..=599, _) => Failure::Unanswered(message),
         _ => Failure::Refused(message),
@@ -204,7 +208,20 @@ mod tests {
     use super::*;
 
     fn answered(code: u16, reason: &str) -> Failure {
-        failure(kube::Error::Api(Box::new(Status { code, reason: reason.to_owned(), ..Status::default() })))
+        failure(kube::Error::Api(Box::new(Status::failure("no", reason).with_code(code))))
+    }
+
+    #[test]
+    fn what_is_forbidden_today_may_be_allowed_tomorrow_and_what_is_invalid_stays_so() {
+        assert!(matches!(answered(403, "Forbidden"), Failure::Unavailable(_)));
+        assert!(matches!(answered(422, "Invalid"), Failure::Refused(_)));
+        assert!(matches!(answered(413, "RequestEntityTooLarge"), Failure::Refused(_)));
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_told_from_an_object_that_changed() {
+        assert!(matches!(answered(409, "AlreadyExists"), Failure::Exists(_)));
+        assert!(matches!(answered(409, "Conflict"), Failure::Conflict(_)));
     }
 
     #[test]

@@ -20,10 +20,10 @@ macro_rules! document {
 pub const REVISION: u64 = 2;
 
 /// Where the API server finds the conversion webhook of an operator installed with our manifests.
-const WEBHOOK_SERVICE: &str = "agent-sandbox-webhook-service";
-const WEBHOOK_NAMESPACE: &str = "agent-sandbox-system";
-const WEBHOOK_PATH: &str = "/convert";
-const WEBHOOK_PORT: u16 = 443;
+pub const WEBHOOK_SERVICE: &str = "agent-sandbox-webhook-service";
+pub const WEBHOOK_NAMESPACE: &str = "agent-sandbox-system";
+pub const WEBHOOK_PATH: &str = "/convert";
+pub const WEBHOOK_PORT: u16 = 443;
 
 /// The definitions as they are committed and installed: name and YAML. A test holds them to [`crds`].
 pub const DOCUMENTS: [(&str, &str); 4] = [

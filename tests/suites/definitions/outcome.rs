@@ -83,7 +83,13 @@ impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Accepted(spec) => write!(formatter, "  accepted: {spec}"),
-            Self::Refused(complaints) => write!(formatter, "  refused: {}", complaints.join("\n           ")),
+            Self::Refused(complaints) => {
+                // Kubernetes looks at fields in no order, and then at the whole.
+                let mut complaints = complaints.clone();
+                let field = |complaint: &String| complaint.starts_with("spec.").then(|| complaint.clone());
+                complaints.sort_by_key(|complaint| (field(complaint).is_none(), field(complaint)));
+                write!(formatter, "  refused: {}", complaints.join("\n           "))
+            }
         }
     }
 }

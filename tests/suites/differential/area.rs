@@ -7,7 +7,6 @@ use anyhow::{Result, anyhow, ensure};
 use asb_tests::Cluster;
 use asb_tests::conversion::serve_conversion;
 use futures::{StreamExt, stream};
-use hyper::http::Request;
 use serde_json::{Value, json};
 
 use crate::case::{self, Case, File};
@@ -27,7 +26,8 @@ const RECORD: &str = "ASB_RECORD";
 
 /// Fails with everything that differs, after all cases have run.
 pub(crate) async fn check(cluster: Cluster, area: &str) -> Result<()> {
-    let (real, recording) = (is_real(&cluster).await, env::var(RECORD).is_ok_and(|record| record == "true"));
+    let (real, recording) =
+        (cluster.is_original().await, env::var(RECORD).is_ok_and(|record| record == "true"));
     ensure!(real || !recording, "only what the real server answers is recorded");
     if real {
         // Before any area begins: a changed definition ends the watches of its kind. Ours converts by itself.
@@ -39,13 +39,6 @@ pub(crate) async fn check(cluster: Cluster, area: &str) -> Result<()> {
         check_file(&cluster, &file, &deviations, &mut report).await?;
     }
     report.conclude(area)
-}
-
-/// The server we measure ourselves by was built with Go, and has no deviations.
-async fn is_real(cluster: &Cluster) -> bool {
-    let request = Request::get("/version").body(Vec::new()).expect("a path and nothing else");
-    let version: Result<Value, _> = cluster.client().request(request).await;
-    version.is_ok_and(|version| version["goVersion"].as_str().is_some_and(|go| go.starts_with("go1.")))
 }
 
 async fn check_file(cluster: &Cluster, file: &File, known: &Deviations, report: &mut Report) -> Result<()> {

@@ -1,5 +1,6 @@
 //! `asb up` as a program: how it starts, ends, is killed and refuses.
 
+mod operator;
 mod updates;
 
 use anyhow::{Context, Result, ensure};

@@ -4,13 +4,13 @@ use anyhow::{Context, Result};
 use asb_tests::wait;
 use asb_types::annotations::{CLAIM_FIRST_READY_AT, CONTROLLER_FIRST_OBSERVED_AT, POD_NAME, SANDBOX_NAME};
 use asb_types::labels::{CLAIM_UID, LAUNCH_TYPE, TEMPLATE_HASH, TEMPLATE_REF_HASH, WARM_POOL};
-use asb_types::v1beta1::SandboxClaim;
+use asb_types::v1beta1::{Sandbox, SandboxClaim};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::json;
 
-use crate::stage::{Stage, claim_conditions, ready};
+use crate::stage::{Stage, claim_conditions, patch, ready, sandbox_conditions};
 
 #[tokio::test]
 async fn a_claim_gets_a_warm_sandbox_with_its_pod_and_the_pool_fills_up_again() -> Result<()> {
@@ -42,22 +42,6 @@ async fn a_claim_gets_a_warm_sandbox_with_its_pod_and_the_pool_fills_up_again() 
     let stamped = wait::for_object(&stage.claims, "mine", "stamped", is_stamped).await?;
     assert_eq!(stamped.annotations()[SANDBOX_NAME], status.sandbox.name);
     stage.pool_with("pool", 2).await?;
-    stage.finish().await
-}
-
-#[tokio::test]
-async fn many_claims_at_once_each_get_a_sandbox_of_their_own() -> Result<()> {
-    let stage = Stage::set().await?;
-    stage.full_pool("pool", 5).await?;
-    let names: Vec<_> = (0..20).map(|number| format!("claim-{number}")).collect();
-    for name in &names {
-        stage.claim(name, "pool", json!({})).await?;
-    }
-    let mut sandboxes = std::collections::BTreeSet::new();
-    for name in &names {
-        sandboxes.insert(stage.ready_claim(name).await?.status.context("it is Ready")?.sandbox.name);
-    }
-    assert_eq!(sandboxes.len(), names.len());
     stage.finish().await
 }
 
@@ -117,5 +101,56 @@ async fn a_sandbox_that_somebody_deletes_is_reported_and_not_replaced() -> Resul
     let lost = stage.claim_with("mine", "SandboxLost").await?;
     let status = lost.status.context("it has one")?;
     assert_eq!((status.sandbox.name.as_str(), status.sandbox.pod_ips.len()), (name.as_str(), 0));
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_sandbox_that_somebody_deletes_is_replaced_where_the_claim_says_so() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 2).await?;
+    stage.claim("mine", "pool", json!({"lostSandboxPolicy": "Replace"})).await?;
+    let name = stage.ready_claim("mine").await?.status.context("it is Ready")?.sandbox.name;
+    stage.sandboxes.delete(&name, &DeleteParams::default()).await?;
+    let is_another = |claim: &SandboxClaim| {
+        let is_ready = ready(claim_conditions(claim)).is_some_and(|ready| ready.status == "True");
+        is_ready && claim.status.as_ref().is_some_and(|status| status.sandbox.name != name)
+    };
+    wait::for_object(&stage.claims, "mine", "Ready with another Sandbox", is_another).await?;
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn metadata_of_a_claim_reaches_its_running_pod() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 1).await?;
+    let asked = |team: &str| json!({"additionalPodMetadata": {"labels": {"sandbox.users.io/for": team}}});
+    stage.claim("mine", "pool", asked("red")).await?;
+    let name = stage.ready_claim("mine").await?.status.context("it is Ready")?.sandbox.name;
+    for team in ["red", "green"] {
+        patch(&stage.claims, "mine", json!({"spec": asked(team)})).await?;
+        let is_labelled =
+            |pod: &Pod| pod.labels().get("sandbox.users.io/for").map(String::as_str) == Some(team);
+        wait::for_object(&stage.pods, &name, "labelled as asked", is_labelled).await?;
+    }
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn the_name_of_the_pod_is_there_no_later_than_ready() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.template("pool", json!({})).await?;
+    stage.pool("pool", "pool", 3).await?;
+    stage.claim("mine", "pool", json!({})).await?;
+    let is_ready =
+        |sandbox: &Sandbox| ready(sandbox_conditions(sandbox)).is_some_and(|ready| ready.status == "True");
+    let all_named = |sandboxes: &[&Sandbox]| {
+        let mut ready = sandboxes.iter().filter(|sandbox| is_ready(sandbox));
+        assert!(ready.all(|sandbox| sandbox.annotations().get(POD_NAME) == sandbox.metadata.name.as_ref()));
+        sandboxes.len() >= 3 && sandboxes.iter().all(|sandbox| is_ready(sandbox))
+    };
+    wait::for_objects(&stage.sandboxes, "", "all Ready", all_named).await?;
+    let claim = stage.ready_claim("mine").await?;
+    let sandbox = stage.sandboxes.get(&claim.status.context("it is Ready")?.sandbox.name).await?;
+    assert_eq!(sandbox.annotations()[POD_NAME], sandbox.name_any());
     stage.finish().await
 }

@@ -3,6 +3,8 @@
 use anyhow::{Context, Result};
 use asb_tests::wait;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Service;
+use kube::Api;
 use serde_json::json;
 
 use crate::stage::{Stage, patch, said, sandbox_conditions};
@@ -16,9 +18,11 @@ async fn an_expired_sandbox_is_kept_without_its_pod_and_can_be_revived() -> Resu
     let stage = Stage::set().await?;
     stage.sandbox("demo", json!({"service": true})).await?;
     stage.ready_sandbox("demo").await?;
-    let pod = stage.pods.get("demo").await?;
+    let services: Api<Service> = stage.namespace.api();
+    let (pod, service) = (stage.pods.get("demo").await?, services.get("demo").await?);
     patch(&stage.sandboxes, "demo", json!({"spec": {"shutdownTime": soon()}})).await?;
     wait::for_gone(&stage.pods, &pod).await?;
+    wait::for_gone(&services, &service).await?;
     let expired = stage.sandbox_with("demo", "Ready", "SandboxExpired").await?;
     assert!(
         said(sandbox_conditions(&expired))
@@ -63,6 +67,43 @@ async fn an_expired_claim_with_policy_delete_goes_with_its_sandbox() -> Result<(
     let lifecycle =
         json!({"spec": {"lifecycle": {"shutdownTime": soon(), "shutdownPolicy": "DeleteForeground"}}});
     patch(&stage.claims, "mine", lifecycle).await?;
+    wait::for_gone(&stage.claims, &claim).await?;
+    wait::for_gone(&stage.sandboxes, &sandbox).await?;
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_claim_that_is_given_more_time_gets_a_sandbox_again() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 1).await?;
+    stage.claim("mine", "pool", json!({"lifecycle": {"shutdownTime": soon()}})).await?;
+    stage.claim_with("mine", "ClaimExpired").await?;
+    patch(&stage.claims, "mine", json!({"spec": {"lifecycle": {"shutdownTime": null}}})).await?;
+    stage.ready_claim("mine").await?;
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn what_is_kept_after_its_expiry_goes_when_its_time_is_over() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 1).await?;
+    let lifecycle = json!({"shutdownTime": soon(), "ttlSecondsAfterExpired": 3600});
+    let claim = stage.claim("mine", "pool", json!({"lifecycle": lifecycle})).await?;
+    let sandbox = stage.sandbox("demo", lifecycle).await?;
+    stage.claim_with("mine", "ClaimExpired").await?;
+    stage.sandbox_with("demo", "Ready", "SandboxExpired").await?;
+
+    stage.clock.advance(SignedDuration::from_mins(59));
+    stage.nudge(&stage.claims, "mine").await?;
+    stage.nudge(&stage.sandboxes, "demo").await?;
+    stage.canary("canary").await?;
+    assert!(
+        stage.claims.get_opt("mine").await?.is_some() && stage.sandboxes.get_opt("demo").await?.is_some()
+    );
+
+    stage.clock.advance(SignedDuration::from_mins(2));
+    stage.nudge(&stage.claims, "mine").await?;
+    stage.nudge(&stage.sandboxes, "demo").await?;
     wait::for_gone(&stage.claims, &claim).await?;
     wait::for_gone(&stage.sandboxes, &sandbox).await?;
     stage.finish().await

@@ -13,7 +13,8 @@ use crate::stage::{Stage, patch};
 #[tokio::test]
 async fn a_pool_fills_and_shrinks_as_asked() -> Result<()> {
     let stage = Stage::set().await?;
-    let pool = stage.full_pool("my-pool", 3).await?;
+    stage.full_pool("my-pool", 3).await?;
+    let pool = stage.pool_with("my-pool", 3).await?;
     let status = pool.status.unwrap_or_default();
     assert_eq!(
         (status.replicas, status.selector.as_str()),

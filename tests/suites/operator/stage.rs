@@ -1,19 +1,26 @@
 //! A namespace with an operator and a kubelet of its own, and the things that tests make in it.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, ensure};
-use asb_operator::{Operator, Settings};
+use asb_operator::{Dice, Operator, Settings};
 use asb_tests::kubelet::{Builder, FakeKubelet};
 use asb_tests::{Cluster, Namespace, wait};
+use asb_types::hash::fnv1a_hex;
+use asb_types::labels::WARM_POOL;
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use crate::clock::TestClock;
+use crate::ledger::Ledger;
 
 /// Who schedules the Pods here. The cluster may have a real scheduler, which would have its say about Pods of its own.
 const SCHEDULER: &str = "fake-scheduler";
@@ -26,6 +33,10 @@ pub(crate) struct Stage {
     pub(crate) pools: Api<SandboxWarmPool>,
     pub(crate) templates: Api<SandboxTemplate>,
     pub(crate) pods: Api<Pod>,
+    /// What the operator has written.
+    pub(crate) ledger: Ledger,
+    /// The operator's.
+    pub(crate) clock: TestClock,
     kubelet: FakeKubelet,
     operator: JoinHandle<()>,
     stop: CancellationToken,
@@ -41,9 +52,8 @@ impl Stage {
         let namespace = cluster.namespace().await?;
         let kubelet = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
         let kubelet = settings(kubelet).spawn().await?;
-        let stop = CancellationToken::new();
-        let settings = Settings { namespace: Some(namespace.name().to_owned()), ..Settings::default() };
-        let operator = Operator::new(cluster.client(), settings, None);
+        let (stop, ledger, clock) = (CancellationToken::new(), Ledger::default(), TestClock::default());
+        let operator = operator(&ledger.over(&cluster.client()), &namespace, &clock);
         Ok(Self {
             sandboxes: namespace.api(),
             claims: namespace.api(),
@@ -51,11 +61,22 @@ impl Stage {
             templates: namespace.api(),
             pods: namespace.api(),
             operator: tokio::spawn(operator.run(stop.clone())),
+            ledger,
+            clock,
             cluster,
             namespace,
             kubelet,
             stop,
         })
+    }
+
+    /// Ends the operator and starts another, which knows nothing yet and notes its writes in a ledger of its own.
+    pub(crate) async fn restart(&mut self) -> Result<()> {
+        self.stop.cancel();
+        (self.stop, self.ledger) = (CancellationToken::new(), Ledger::default());
+        let next = operator(&self.ledger.over(&self.cluster.client()), &self.namespace, &self.clock);
+        let last = std::mem::replace(&mut self.operator, tokio::spawn(next.run(self.stop.clone())));
+        last.await.context("the operator ended badly")
     }
 
     /// A Sandbox with one container, and whatever else its spec is to have.
@@ -76,14 +97,22 @@ impl Stage {
         create(&self.claims, name, with(json!({"warmPoolRef": {"name": pool}}), spec)).await
     }
 
-    /// A template and a pool of it with all its members Ready.
-    pub(crate) async fn full_pool(&self, name: &str, replicas: usize) -> Result<SandboxWarmPool> {
+    /// A template and a pool of it with all its members Ready. The pool's status may take a moment longer.
+    pub(crate) async fn full_pool(&self, name: &str, replicas: usize) -> Result<()> {
         self.template(name, json!({})).await?;
         self.pool(name, name, replicas).await?;
-        self.pool_with(name, replicas).await
+        let members = format!("{WARM_POOL}={}", fnv1a_hex(name));
+        let all_ready = |sandboxes: &[&Sandbox]| {
+            let is_ready = |sandbox: &&&Sandbox| {
+                ready(sandbox_conditions(sandbox)).is_some_and(|ready| ready.status == "True")
+            };
+            sandboxes.len() == replicas && sandboxes.iter().filter(is_ready).count() == replicas
+        };
+        wait::for_objects(&self.sandboxes, &members, "all Ready", all_ready).await?;
+        Ok(())
     }
 
-    /// Waits until so many members of a pool are Ready.
+    /// Waits until a pool says that so many of its members are Ready.
     pub(crate) async fn pool_with(&self, name: &str, ready: usize) -> Result<SandboxWarmPool> {
         let ready = i32::try_from(ready)?;
         let is_full = |pool: &SandboxWarmPool| {
@@ -118,6 +147,42 @@ impl Stage {
         Ok(wait::for_object(&self.claims, name, &format!("not Ready because of {reason}"), is_there).await?)
     }
 
+    /// Waits until there are so many Sandboxes, and none that is going.
+    pub(crate) async fn sandboxes_in_number(&self, count: usize) -> Result<Vec<Sandbox>> {
+        let are_so_many = |sandboxes: &[&Sandbox]| {
+            sandboxes.len() == count && sandboxes.iter().all(|it| it.metadata.deletion_timestamp.is_none())
+        };
+        Ok(wait::for_objects(&self.sandboxes, "", &format!("{count} Sandboxes"), are_so_many).await?)
+    }
+
+    /// A Sandbox of the test's own, made and seen Ready: the operator has had time for everything before it.
+    pub(crate) async fn canary(&self, name: &str) -> Result<()> {
+        self.sandbox(name, json!({})).await?;
+        self.ready_sandbox(name).await?;
+        Ok(())
+    }
+
+    /// Changes a Sandbox, claim or the like in a way that matters to nobody, so that it is looked at again. One that is gone
+    /// was looked at already, for a reason of its own.
+    pub(crate) async fn nudge<K>(&self, api: &Api<K>, name: &str) -> Result<()>
+    where
+        K: Clone + DeserializeOwned + std::fmt::Debug,
+    {
+        let moment = jiff::Timestamp::now().as_nanosecond().to_string();
+        let nudge = Patch::Merge(json!({"metadata": {"annotations": {"nudged": moment}}}));
+        match api.patch(name, &PatchParams::default(), &nudge).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            answer => Ok(answer.map(drop)?),
+        }
+    }
+
+    /// Lets a Pod start that its kubelet was told to keep waiting.
+    pub(crate) async fn start(&self, pod: &str) -> Result<()> {
+        wait::for_object(&self.pods, pod, "made", |_: &Pod| true).await?;
+        let start = json!({"metadata": {"annotations": {"fake-kubelet.test/start-after": "0s"}}});
+        patch(&self.pods, pod, start).await.map(drop)
+    }
+
     /// Ends the test. Neither the operator nor the kubelet may have come to grief.
     pub(crate) async fn finish(self) -> Result<()> {
         self.stop.cancel();
@@ -129,6 +194,11 @@ impl Stage {
     }
 }
 
+fn operator(client: &Client, namespace: &Namespace, clock: &TestClock) -> Operator {
+    let settings = Settings { namespace: Some(namespace.name().to_owned()), ..Settings::default() };
+    Operator::with(client.clone(), settings, None, Arc::new(clock.clone()), Dice::loaded_by_chance())
+}
+
 pub(crate) async fn patch<K>(api: &Api<K>, name: &str, patch: Value) -> Result<K>
 where
     K: Clone + DeserializeOwned + std::fmt::Debug,
@@ -137,7 +207,7 @@ where
 }
 
 /// Created from JSON, as users write it: what the Rust types would add is not there.
-async fn create<K>(api: &Api<K>, name: &str, spec: Value) -> Result<K>
+pub(crate) async fn create<K>(api: &Api<K>, name: &str, spec: Value) -> Result<K>
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
         + Clone

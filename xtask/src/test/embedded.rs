@@ -1,4 +1,5 @@
-//! A server of our own to run suites against: `asb up` in a directory that goes with it.
+//! A server of our own to run suites against: `asb up` in a directory that goes with it, without the operator: the suites
+//! compare what the server does with objects that nobody else touches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ impl Embedded {
         fs::create_dir_all(&directory).with_context(|| format!("create {}", directory.display()))?;
         let log = fs::File::create(directory.join("log")).context("create the log")?;
         let process = Command::new(program)
-            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args(["up", "--no-operator", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(&directory)
             .stdout(Stdio::null())
             .stderr(log)

@@ -107,15 +107,23 @@ impl Suite {
     fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Clients => &["kubectl", "libraries", "streaming"],
-            Self::Embedded => {
-                &["definitions", "differential", "fake_kubelet", "hostile", "lifecycle", "subresources"]
-            }
+            Self::Embedded => &[
+                "definitions",
+                "differential",
+                "fake_kubelet",
+                "hostile",
+                "lifecycle",
+                "operator",
+                "subresources",
+            ],
             Self::Kubernetes => &[
                 "conversion",
                 "definitions",
                 "differential",
                 "fake_kubelet",
                 "installation",
+                "operator",
+                "replicas",
                 "subresources",
                 "webhook",
             ],

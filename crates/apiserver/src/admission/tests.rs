@@ -53,7 +53,7 @@ fn now() -> Timestamp {
 /// The resource and namespace of a write, and the kind as the rest of the code names it.
 fn addressed(object: &Value, namespace: &str) -> (GroupKind, GroupResource, String) {
     let kind = kind_of(object);
-    let resource = REGISTRY.find_kind(pointer::text(object, "/apiVersion"), &kind.kind).unwrap();
+    let resource = REGISTRY.find_kind(&kind.group, &kind.kind).unwrap();
     let namespace = if resource.is_namespaced { namespace.to_owned() } else { String::new() };
     (kind, resource.group_resource(), namespace)
 }

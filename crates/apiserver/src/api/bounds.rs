@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
 /// About what a value costs beside its text.
 const VALUE: usize = 4;
 
-/// What is read back from the disk, and what clients written in Rust can read at all, is not deeper than 127.
+/// What clients written in Rust can read is not deeper than 127.
 const DEEPEST: usize = 120;
 
 /// Refuses what must not be stored, in the words in which etcd refuses it.
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_back_is_not_stored() {
+    fn what_clients_could_not_read_is_not_stored() {
         let deepest = nested(DEEPEST);
         assert_eq!(check(&deepest), Ok(()));
         assert_eq!(serde_json::from_str::<Value>(&deepest.to_string()).unwrap(), deepest);

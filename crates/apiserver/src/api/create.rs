@@ -1,14 +1,14 @@
 //! Creating objects.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
+use super::ground::Ground;
+use super::update::Obstacle;
 use super::{Api, Target, bounds, exists, failed};
 use crate::object::{Object, time};
 use crate::options::WriteOptions;
 use crate::status::Status;
-use crate::store::{Precondition, Rejection, WriteError};
+use crate::store::{Action, Precondition, Rejection, Write, WriteError};
 use crate::{admission, rules};
 
 /// Names are tried this often before a client hears that the generated one is taken.
@@ -47,27 +47,54 @@ impl Api {
         options: &WriteOptions,
     ) -> Result<Created, Status> {
         settle_namespace(target, &mut object)?;
-        let mut warnings = rules::deduplicate_owners(&mut object);
-        self.provide_account(target).await?;
+        let warnings = rules::deduplicate_owners(&mut object);
+        if !options.is_dry_run {
+            self.provide_account(target).await?;
+        }
+        loop {
+            let ground = self.ground_of_new(target, object.name())?;
+            // What may be overtaken is tried again.
+            let draft = if ground.is_firm() { object.take() } else { object.clone() };
+            match self.create_on(&ground, target, draft, options).await {
+                Err(Obstacle::Overtaken) => {}
+                Err(Obstacle::Refused(status)) => return Err(*status),
+                Ok(created) => {
+                    return Ok(Created { warnings: [warnings, created.warnings].concat(), ..created });
+                }
+            }
+        }
+    }
+
+    /// Creates an object as long as its ground holds.
+    async fn create_on(
+        &self,
+        ground: &Ground,
+        target: &Target<'_>,
+        mut object: Value,
+        options: &WriteOptions,
+    ) -> Result<Created, Obstacle> {
         let surroundings = self.surroundings();
         target.admission(|admitted| {
             admission::mutate_create(admitted, &mut object, &surroundings, &mut random)
         })?;
         let generates = object.name().is_empty() && !object.meta_text("generateName").is_empty();
         for attempt in 1.. {
-            let candidate = self.finish(target, object.clone(), generates)?;
+            // Only a name that is made up may be taken, so that another is tried.
+            let draft = if generates { object.clone() } else { object.take() };
+            let candidate = self.finish(target, draft, generates)?;
             let name = candidate.name().to_owned();
             let stored = rules::to_storage(target.resource, candidate)?;
             bounds::check(&stored)?;
-            match self.store_new(target, &name, stored, options).await {
+            match self.store_new(ground, target, &name, stored, options).await {
+                Err(WriteError::Rejected(Rejection::Outdated(_))) => return Err(Obstacle::Overtaken),
                 Err(WriteError::Rejected(Rejection::Exists(_))) if generates && attempt < MOST_NAMES => {}
                 Err(WriteError::Rejected(Rejection::Exists(entry))) if generates => {
-                    return Err(exists(target, &name, &entry.value).retry_after(1));
+                    return Err(exists(target, &name, &entry).retry_after(1).into());
                 }
-                Err(error) => return Err(failed(target, &name, error)),
+                Err(error) => return Err(failed(target, &name, error).into()),
                 Ok(stored) => {
-                    warnings.extend(rules::warnings(target.resource, None, &stored, None));
-                    let object = rules::to_version(target.resource, &stored)?.into_owned();
+                    let warnings = rules::warnings(target.resource, None, &stored, None);
+                    let object = rules::to_version(target.resource, stored)?;
                     return Ok(Created { object, warnings });
                 }
             }
@@ -97,8 +124,10 @@ impl Api {
         Ok(object)
     }
 
-    async fn store_new(
+    /// Stores an object that was decided on this ground, if that still holds.
+    pub(super) async fn store_new(
         &self,
+        ground: &Ground,
         target: &Target<'_>,
         name: &str,
         stored: Value,
@@ -111,8 +140,9 @@ impl Api {
                 None => Ok(stored),
             };
         }
-        let entry = self.store.put(key, Precondition::Absent, stored).await?;
-        Ok(Arc::unwrap_or_clone(entry).value)
+        let guards = ground.guards(&key, target.resource, &stored);
+        let (precondition, action) = (Precondition::Absent, Action::Put(stored));
+        Ok(self.store.write(Write { key, precondition, action, guards }).await?.object)
     }
 }
 

@@ -1,15 +1,13 @@
 //! Deleting objects, one or many.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
-use super::{Api, Target, failed};
+use super::{Api, Target, check_shown, failed};
 use crate::deletion::{self, Deletion};
 use crate::object::Object;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::status::Status;
-use crate::store::{Entry, Precondition, Rejection, WriteError};
+use crate::store::{Action, Entry, Precondition, Rejection, Write, WriteError};
 use crate::{admission, rules};
 
 /// What became of a deletion.
@@ -29,12 +27,16 @@ impl Api {
     ) -> Result<Deleted, Status> {
         loop {
             let entry = self.get(target, name)?;
-            check_preconditions(target, &entry.value, options)?;
+            let object = entry.value();
+            check_preconditions(target, &object, options)?;
+            // What could not be shown in the answer stays, so that nobody takes a deletion for a failure.
+            check_shown(target.resource, &entry)?;
             target.admission(|admitted| admission::check_delete(admitted, name))?;
-            let grace = rules::grace(target.resource, &entry.value);
-            let decision = deletion::decide(&entry.value, options, grace, self.now());
-            let decision = rules::deletion(target.resource, &entry.value, decision, self.now());
-            match self.carry_out(target, &entry, decision, options.is_dry_run).await {
+            let grace = rules::grace(target.resource, &object);
+            let options = &rules::deletion_options(target.resource, options);
+            let decision = deletion::decide(&object, options, grace, self.now());
+            let decision = rules::deletion(target.resource, &object, decision, self.now());
+            match self.carry_out(target, &entry, object, decision, options.is_dry_run).await {
                 Err(WriteError::Rejected(Rejection::Changed(_))) => {}
                 Err(error) => return Err(failed(target, name, error)),
                 Ok(deleted) => return deleted,
@@ -45,27 +47,24 @@ impl Api {
     async fn carry_out(
         &self,
         target: &Target<'_>,
-        entry: &Arc<Entry>,
+        entry: &Entry,
+        object: Value,
         decision: Deletion,
         is_dry_run: bool,
     ) -> Result<Result<Deleted, Status>, WriteError> {
         let unchanged = Precondition::Unchanged(entry.revision);
         let (object, is_gone) = match decision {
-            Deletion::Pending => (entry.value.clone(), false),
-            Deletion::Marked(marked) if is_dry_run || marked == entry.value => (marked, false),
-            Deletion::Now | Deletion::MarkedThenGone(_) if is_dry_run => (entry.value.clone(), true),
+            Deletion::Pending => (object, false),
+            Deletion::Marked(marked) if is_dry_run || marked == object => (marked, false),
+            Deletion::Now | Deletion::MarkedThenGone(_) if is_dry_run => (object, true),
             Deletion::Marked(marked) => {
-                (self.store.put(entry.key.clone(), unchanged, marked).await?.value.clone(), false)
+                (self.store.put(entry.key.clone(), unchanged, marked).await?.object, false)
             }
-            Deletion::Now => (self.store.delete(entry.key.clone(), unchanged).await?.value.clone(), true),
+            Deletion::Now => (self.store.delete(entry.key.clone(), unchanged).await?.object, true),
             Deletion::MarkedThenGone(marked) => {
-                let marked = self.store.put(entry.key.clone(), unchanged, marked).await?;
-                let unchanged = Precondition::Unchanged(marked.revision);
-                match self.store.delete(entry.key.clone(), unchanged).await {
-                    // Whoever was faster with the second step did the same.
-                    Err(WriteError::Rejected(Rejection::Missing(_))) => (marked.value.clone(), true),
-                    deleted => (deleted?.value.clone(), true),
-                }
+                let (key, action) = (entry.key.clone(), Action::PutThenDelete(marked));
+                let write = Write { key, precondition: unchanged, action, guards: Vec::new() };
+                (self.store.write(write).await?.object, true)
             }
         };
         Ok(answer(target, object, is_gone))
@@ -92,11 +91,8 @@ impl Api {
 
 fn answer(target: &Target<'_>, object: Value, is_gone: bool) -> Result<Deleted, Status> {
     let answers_with_object = !is_gone || rules::returns_deleted_object(target.resource);
-    let answer = if answers_with_object {
-        rules::to_version(target.resource, &object)?.into_owned()
-    } else {
-        gone(target, &object)
-    };
+    let answer =
+        if answers_with_object { rules::to_version(target.resource, object)? } else { gone(target, &object) };
     Ok(Deleted { answer, is_gone })
 }
 
@@ -109,7 +105,11 @@ fn gone(target: &Target<'_>, object: &Value) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
 }
 
-fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+pub(super) fn check_preconditions(
+    target: &Target<'_>,
+    object: &Value,
+    options: &DeleteOptions,
+) -> Result<(), Status> {
     let kind = crate::identity::GroupResource::new(&target.resource.group, &target.resource.kind);
     let refuse = |why: String| Err(Status::conflict(&kind, object.name(), &why));
     match (&options.uid, &options.resource_version) {

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Api, Proposal, Target};
+use super::delete::check_preconditions;
+use super::{Api, OUTDATED, Proposal, Target};
 use crate::decode::FieldValidation;
-use crate::object::{Object, child, time};
+use crate::object::Object;
 use crate::options::{DeleteOptions, WriteOptions};
 use crate::resource::Resource;
-use crate::rules;
 use crate::status::Status;
-use crate::store::Key;
+use crate::store::{Entry, Key};
+use crate::{rules, strategy};
 
 /// To whom fields belong that the server itself writes.
 const MANAGER: &str = "kube-controller-manager";
@@ -21,8 +22,10 @@ const SERVER: &str = "kube-apiserver";
 
 impl Api {
     /// The resource of a stored object, in the version in which it is stored.
-    pub(crate) fn resource_of(&self, key: &Key) -> Option<Arc<Resource>> {
-        self.registry().stored_as(key.resource()).cloned()
+    fn resource_of(&self, key: &Key) -> Result<Arc<Resource>, Status> {
+        let message = || format!("nobody knows the rules of {}", key.resource());
+        let resource = self.registry().stored_as(key.resource()).cloned();
+        resource.ok_or_else(|| Status::new(503, "ServiceUnavailable", message()))
     }
 
     /// Changes an object, if it is still there.
@@ -32,9 +35,42 @@ impl Api {
         subresource: Option<&str>,
         change: impl Fn(&mut Value) + Send + Sync,
     ) -> Result<(), Status> {
-        let Some(resource) = self.resource_of(key) else { return Ok(()) };
-        let agent = if resource.group == "apiextensions.k8s.io" { SERVER } else { MANAGER };
-        let target = Target { resource: &resource, namespace: key.namespace(), subresource, agent };
+        while self.store.get(key).is_some() {
+            let resource = self.resource_of(key)?;
+            match self.amend_as(&resource, key, subresource, &change).await {
+                // Its definition has changed, and the resource will follow.
+                Err(status) if status.reason == OUTDATED => self.retired(&resource).await,
+                done => return done,
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes an object if it is still as it was seen. Whoever wrote it since is an event, and their object is looked at then.
+    pub(crate) async fn amend_seen(
+        &self,
+        entry: &Entry,
+        subresource: Option<&str>,
+        change: impl Fn(&mut Value) + Send + Sync,
+    ) -> Result<(), Status> {
+        let seen = entry.revision.to_string();
+        let change = |object: &mut Value| {
+            if object.resource_version() == seen {
+                change(object);
+            }
+        };
+        self.amend(&entry.key, subresource, change).await
+    }
+
+    async fn amend_as(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        subresource: Option<&str>,
+        change: &(impl Fn(&mut Value) + Send + Sync),
+    ) -> Result<(), Status> {
+        let agent = if rules::is_definition(resource) { SERVER } else { MANAGER };
+        let target = Target { resource, namespace: key.namespace(), subresource, agent };
         let propose = |live: Option<&Value>| {
             let mut object = live.cloned().unwrap_or_default();
             change(&mut object);
@@ -44,31 +80,35 @@ impl Api {
         gone_is_fine(updated.map(drop))
     }
 
-    /// Writes on a Pod why it will go.
-    pub(crate) async fn note_eviction(&self, target: &Target<'_>, name: &str) -> Result<(), Status> {
-        let now = time(self.now());
+    /// Writes on a Pod why it will go, if it is the one that is meant, and returns its version after that.
+    pub(crate) async fn note_eviction(
+        &self,
+        target: &Target<'_>,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<String, Status> {
+        let condition = json!({
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting",
+        });
         let propose = |live: Option<&Value>| {
             let mut pod = live.cloned().unwrap_or_default();
-            let conditions = child(&mut pod, "status").entry("conditions").or_insert_with(|| json!([]));
-            if let Some(conditions) = conditions.as_array_mut() {
-                conditions.retain(|condition| condition["type"] != "DisruptionTarget");
-                conditions.push(json!({
-                    "type": "DisruptionTarget",
-                    "status": "True",
-                    "lastProbeTime": null,
-                    "lastTransitionTime": now,
-                    "reason": "EvictionByEvictionAPI",
-                    "message": "Eviction API: evicting",
-                }));
-            }
+            check_preconditions(target, &pod, options)?;
+            strategy::set_pod_condition(&mut pod, condition.clone(), self.now());
             Ok(Proposal::Edit(pod))
         };
         let target = Target { subresource: Some("status"), ..*target };
-        self.update(&target, name, &WriteOptions::default(), false, &propose).await.map(drop)
+        let updated = self.update(&target, name, &WriteOptions::default(), false, &propose).await?;
+        Ok(updated.object.resource_version().to_owned())
     }
 
     pub(crate) async fn remove(&self, key: &Key, options: &DeleteOptions) -> Result<(), Status> {
-        let Some(resource) = self.resource_of(key) else { return Ok(()) };
+        if self.store.get(key).is_none() {
+            return Ok(());
+        }
+        let resource = self.resource_of(key)?;
         let target =
             Target { resource: &resource, namespace: key.namespace(), subresource: None, agent: MANAGER };
         gone_is_fine(self.delete(&target, key.name(), options).await.map(drop))
@@ -80,7 +120,7 @@ impl Api {
             return Ok(());
         };
         match self.store().get(&Key::new("namespaces", None, namespace)) {
-            Some(entry) if !entry.value.is_deleting() => {
+            Some(entry) if !entry.summary.is_deleting => {
                 // Boxed, because making the account is a creation too.
                 Box::pin(self.ensure("serviceaccounts", "", default_account(namespace))).await
             }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Api, Target, shown};
+use super::{Api, Target, is_as_stored, shown};
 use crate::options::ListOptions;
+use crate::resource::Resource;
+use crate::selector::Selector;
 use crate::status::Status;
 use crate::store::{Entry, Key, Listing, Revision, Store};
 
@@ -37,14 +40,8 @@ impl Api {
         options.selector.fields.check(known).map_err(Status::bad_request)?;
         let place = options.continuation.as_deref().map(place).transpose()?;
         let mut listing = self.listing(target, options, place.as_ref())?;
-        if let Some(place) = &place {
-            let last = target
-                .resource
-                .key(Some(&place.namespace).filter(|it| !it.is_empty()).map(String::as_str), &place.name);
-            listing.entries.retain(|entry| entry.key > last);
-        }
         if !options.selector.is_empty() {
-            listing.entries.retain(|entry| matches(target, options, entry));
+            listing.entries.retain(|entry| is_selected(target.resource, &options.selector, entry));
         }
         Ok(page(listing, options))
     }
@@ -58,7 +55,11 @@ impl Api {
         let scope = target.resource.scope(target.namespace);
         if let Some(place) = place {
             let revision = Revision(place.revision);
-            return self.store.list_at(&scope, revision).map_err(|_| Status::expired(CONTINUE_TOO_OLD));
+            not_before(&self.store, revision)?;
+            let namespace = Some(place.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+            let last = target.resource.key(namespace, &place.name);
+            let listing = self.store.list_at(&scope, revision, Some(&last));
+            return listing.map_err(|_| Status::expired(CONTINUE_TOO_OLD));
         }
         let wanted = options.resource_version.as_deref().map(revision).transpose();
         let wanted = wanted
@@ -66,10 +67,12 @@ impl Api {
             .unwrap_or_default();
         not_before(&self.store, wanted)?;
         match options.resource_version_match.as_deref() {
-            Some("Exact") => self.store.list_at(&scope, wanted).map_err(|_| Status::expired(LIST_TOO_OLD)),
+            Some("Exact") => {
+                self.store.list_at(&scope, wanted, None).map_err(|_| Status::expired(LIST_TOO_OLD))
+            }
             // A page of an old list goes on where the list began.
             None if options.limit > 0 && wanted > Revision(0) => {
-                self.store.list_at(&scope, wanted).map_err(|_| Status::expired(LIST_TOO_OLD))
+                self.store.list_at(&scope, wanted, None).map_err(|_| Status::expired(LIST_TOO_OLD))
             }
             _ => Ok(self.store.list(&scope)),
         }
@@ -81,9 +84,16 @@ const CONTINUE_TOO_OLD: &str = "The provided continue parameter is too old to di
 
 const LIST_TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
 
-fn matches(target: &Target<'_>, options: &ListOptions, entry: &Entry) -> bool {
-    shown(target.resource, &entry.value)
-        .is_ok_and(|object| options.selector.matches(&object, &target.resource.selectable))
+/// Whether a selector wants an object, as this version of it shows it. Labels and names are the same in every version.
+pub(super) fn is_selected(resource: &Resource, selector: &Selector, entry: &Entry) -> bool {
+    let at = |pointer: &str| match pointer {
+        "/metadata/name" => Some(entry.key.name().into()),
+        "/metadata/namespace" => entry.key.namespace().map(Value::from),
+        _ if is_as_stored(resource, entry) => entry.text.at(pointer),
+        _ => shown(resource, entry).ok()?.pointer(pointer).cloned(),
+    };
+    selector.labels.matches_labels(|name| entry.summary.label(name))
+        && selector.fields.matches(&resource.selectable, at)
 }
 
 fn page(listing: Listing, options: &ListOptions) -> Page {

@@ -20,16 +20,16 @@ impl Api {
 impl Cluster for Surroundings<'_> {
     fn get(&self, kind: &GroupKind, namespace: &str, name: &str) -> Option<Value> {
         let registry = self.0.registry();
-        let resource = registry.stored().find(|it| it.group == kind.group && it.kind == kind.kind)?;
+        let resource = registry.find_kind(&kind.group, &kind.kind)?;
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
-        self.0.store().get(&resource.key(namespace, name)).map(|entry| entry.value.clone())
+        self.0.store().get(&resource.key(namespace, name)).map(|entry| entry.value())
     }
 
     fn each(&self, kind: &GroupKind, visit: &mut dyn FnMut(&Value)) {
         let registry = self.0.registry();
-        let resource = registry.stored().find(|it| it.group == kind.group && it.kind == kind.kind);
-        let entries = resource.map(|resource| self.0.store().list(&resource.scope(None)).entries);
-        entries.into_iter().flatten().for_each(|entry| visit(&entry.value));
+        let Some(resource) = registry.find_kind(&kind.group, &kind.kind) else { return };
+        let entries = self.0.store().list(&resource.scope(None)).entries;
+        self.0.trees.of(&resource.stored_as(), &entries).iter().for_each(|object| visit(object));
     }
 
     fn service_addresses(&self) -> AddressRange {

@@ -1,6 +1,9 @@
 //! What holds of all operations together, tried on a store of its own: no write is lost, and a watch tells exactly what
 //! happened.
 
+mod races;
+mod refusals;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,6 +40,23 @@ async fn with_namespace() -> Arc<Api> {
     api
 }
 
+/// Of a kind of its own, whose objects [`bolt`] makes.
+pub(crate) fn definition() -> Value {
+    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+    let version =
+        json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "bolts.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "bolts", "kind": "Bolt"},
+                 "versions": [version]},
+    })
+}
+
+pub(crate) fn bolt(name: &str) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Bolt", "metadata": {"name": name}})
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_increment_of_many_writers_is_lost() {
     let api = with_namespace().await;
@@ -56,7 +76,7 @@ async fn no_increment_of_many_writers_is_lost() {
         writer.await.unwrap();
     }
     let counter = api.get(&target(&resource), "counter").unwrap();
-    assert_eq!(counter.value["data"]["count"], "200");
+    assert_eq!(counter.value()["data"]["count"], "200");
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a proposal may be refused")]
@@ -105,7 +125,7 @@ fn options(query: &str) -> ListOptions {
 /// Names and versions of what a selector shows.
 fn shown(api: &Api, resource: &Resource) -> BTreeMap<String, String> {
     let page = api.list(&target(resource), &options("labelSelector=on%3Dyes")).unwrap();
-    page.entries.iter().map(|entry| identity(&entry.value)).collect()
+    page.entries.iter().map(|entry| identity(&entry.value())).collect()
 }
 
 fn identity(object: &Value) -> (String, String) {
@@ -123,12 +143,12 @@ async fn replay(
     while let Ok(event) = tokio::time::timeout(std::time::Duration::ZERO, feed.next()).await {
         match event {
             FeedEvent::Added(entry) => {
-                assert!(state.insert(entry.value.name().into(), identity(&entry.value).1).is_none());
+                assert!(state.insert(entry.key.name().into(), identity(&entry.value()).1).is_none());
             }
             FeedEvent::Modified(entry) => {
-                assert!(state.insert(entry.value.name().into(), identity(&entry.value).1).is_some());
+                assert!(state.insert(entry.key.name().into(), identity(&entry.value()).1).is_some());
             }
-            FeedEvent::Deleted(entry) => assert!(state.remove(entry.value.name()).is_some()),
+            FeedEvent::Deleted(entry) => assert!(state.remove(entry.key.name()).is_some()),
             FeedEvent::Bookmark { .. } => {}
             FeedEvent::Error(status) => panic!("{status}"),
         }

@@ -1,16 +1,15 @@
 //! Changing objects: whole, by patch, or through a subresource. One loop for all: propose from what is there, settle,
 //! check, write if nobody else wrote in between, and otherwise begin again.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::create::settle_namespace;
+use super::ground::Ground;
 use super::{Api, CHANGED, Target, bounds, failed};
 use crate::object::Object;
 use crate::options::WriteOptions;
-use crate::status::Status;
-use crate::store::{Entry, Precondition, Rejection, WriteError};
+use crate::status::{Status, Unmet};
+use crate::store::{Action, Entry, Precondition, Rejection, Write, WriteError};
 use crate::{admission, apply, field, rules};
 
 /// What a client wants an object to become.
@@ -95,10 +94,11 @@ impl Api {
         target: &Target<'_>,
         name: &str,
         options: &WriteOptions,
-        entry: &Arc<Entry>,
+        entry: &Entry,
         propose: &Propose<'_>,
     ) -> Result<Updated, Obstacle> {
-        let live = rules::to_version(target.resource, &entry.value)?;
+        let ground = self.ground(target)?;
+        let live = rules::to_version(target.resource, entry.value())?;
         let mut new = match propose(Some(&live))? {
             Proposal::Applied(object) => object,
             Proposal::Replacement(object) => {
@@ -117,9 +117,9 @@ impl Api {
         settle_metadata(&mut new, &live);
         let warnings = [warnings, self.check(target, name, &mut new, &live)?].concat();
         if apply::same_but_for_times(&new, &live) {
-            return Ok(Updated { object: live.into_owned(), is_new: false, warnings });
+            return Ok(Updated { object: live, is_new: false, warnings });
         }
-        let object = self.write(target, name, options, entry, new).await?;
+        let object = self.write(&ground, target, name, options, entry, new).await?;
         Ok(Updated { object, is_new: false, warnings })
     }
 
@@ -147,10 +147,11 @@ impl Api {
     /// An object that was only waiting for its last finalizer goes with it.
     async fn write(
         &self,
+        ground: &Ground,
         target: &Target<'_>,
         name: &str,
         options: &WriteOptions,
-        entry: &Arc<Entry>,
+        entry: &Entry,
         new: Value,
     ) -> Result<Value, Obstacle> {
         if options.is_dry_run {
@@ -158,7 +159,7 @@ impl Api {
         }
         let key = entry.key.clone();
         let unchanged = Precondition::Unchanged(entry.revision);
-        if rules::goes_with_its_finalizers(target.resource, &new, &entry.value) {
+        if rules::goes_with_its_finalizers(target.resource, &new, entry.summary.is_deleting) {
             return match self.store.delete(key, unchanged).await {
                 Err(WriteError::Rejected(Rejection::Changed(_))) => Err(Obstacle::Overtaken),
                 Err(error) => Err(failed(target, name, error).into()),
@@ -167,18 +168,20 @@ impl Api {
         }
         let stored = rules::to_storage(target.resource, new)?;
         bounds::check(&stored)?;
-        match self.store.put(key, unchanged, stored).await {
-            Err(WriteError::Rejected(Rejection::Changed(_) | Rejection::Missing(_))) => {
-                Err(Obstacle::Overtaken)
-            }
+        let guards = ground.guards(&key, target.resource, &stored);
+        let write = Write { key, precondition: unchanged, action: Action::Put(stored), guards };
+        match self.store.write(write).await {
+            Err(WriteError::Rejected(
+                Rejection::Changed(_) | Rejection::Missing(_) | Rejection::Outdated(_),
+            )) => Err(Obstacle::Overtaken),
             Err(error) => Err(failed(target, name, error).into()),
-            Ok(entry) => Ok(rules::to_version(target.resource, &entry.value)?.into_owned()),
+            Ok(written) => Ok(rules::to_version(target.resource, written.object)?),
         }
     }
 }
 
 /// Why a change was not made.
-enum Obstacle {
+pub(super) enum Obstacle {
     Refused(Box<Status>),
     /// Somebody else wrote first. What they left is the new beginning.
     Overtaken,
@@ -231,11 +234,7 @@ fn check_uid(target: &Target<'_>, name: &str, new: &Value, actual: &str) -> Resu
     let parts =
         ["/registry"].into_iter().chain(group).chain([resource.resource.as_str()]).chain(target.namespace);
     let key = parts.chain([name]).collect::<Vec<_>>().join("/");
-    let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-         UID in precondition: {uid}, UID in object meta: {actual}"
-    );
-    Err(Status::conflict(&resource, name, &why))
+    Err(Status::unmet(&resource, name, Unmet { key: &key, title: "UID", wanted: uid, actual }))
 }
 
 /// What no update changes.

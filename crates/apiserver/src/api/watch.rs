@@ -4,10 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::list::revision;
-use super::{Api, Target, shown};
+use super::list::{is_selected, not_before, revision};
+use super::{Api, Target};
 use crate::options::ListOptions;
 use crate::resource::Resource;
 use crate::selector::Selector;
@@ -55,6 +53,7 @@ impl Api {
             None => after.unwrap_or_default() == Revision(0),
         };
         let (initial, after) = if starts_with_state {
+            not_before(&self.store, after.unwrap_or_default())?;
             let listing = self.store.list(&scope);
             (listing.entries, listing.revision)
         } else {
@@ -139,20 +138,12 @@ impl Feed {
             (_, true, true) => Some(FeedEvent::Modified(event.entry)),
             // What it no longer matches is none of the client's business: it sees the last state that it did match.
             (_, true, false) => {
-                event.previous.map(|previous| FeedEvent::Deleted(at(&previous, event.entry.revision)))
+                event.previous.map(|previous| FeedEvent::Deleted(previous.at(event.entry.revision)))
             }
         }
     }
 
     fn matches(&self, entry: &Entry) -> bool {
-        self.selector.is_empty()
-            || shown(&self.resource, &entry.value)
-                .is_ok_and(|object| self.selector.matches(&object, &self.resource.selectable))
+        is_selected(&self.resource, &self.selector, entry)
     }
-}
-
-fn at(entry: &Entry, revision: Revision) -> Arc<Entry> {
-    let mut value: Value = entry.value.clone();
-    crate::object::Object::set_meta(&mut value, "resourceVersion", revision.to_string());
-    Arc::new(Entry { key: entry.key.clone(), revision, value })
 }

@@ -143,11 +143,21 @@ impl Write<'_> {
         }
         let comparison = match self.context.origin {
             Origin::Custom => compare(kind, &old, &new),
-            Origin::BuiltIn => compare(kind, &settled(&served.schema, &old), &settled(&served.schema, &new)),
+            Origin::BuiltIn => {
+                let settled = |object, other| settled(&served.schema, &without_same(object, other));
+                compare(kind, &settled(&old, &new), &settled(&new, &old))
+            }
         };
         let written = comparison.written().without(&served.reset);
         Ok(Some(Changes { written, removed: comparison.removed.without(&served.reset) }))
     }
+}
+
+/// A copy without the parts that the other has just so. They can be large, and tell nothing apart.
+fn without_same(object: &Value, other: &Value) -> Value {
+    let Some(fields) = object.as_object() else { return object.clone() };
+    let differs = |(name, value): &(&String, &Value)| other.get(name) != Some(value);
+    fields.iter().filter(differs).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 impl Context<'_> {

@@ -4,36 +4,45 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Controller;
+use super::driver::Controller;
 use crate::api::Api;
 use crate::security::authorization::aggregation::aggregated;
-use crate::store::Scope;
+use crate::status::Status;
+use crate::store::{Event, Scope};
 
 const ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
 
 pub(super) struct ClusterRoles(pub Arc<Api>);
 
 impl Controller for ClusterRoles {
+    const NAME: &'static str = "cluster roles";
     const RESOURCES: &'static [&'static str] = &[ROLES];
+    type Item = ();
 
     fn api(&self) -> &Api {
         &self.0
     }
 
-    async fn begin(&self) {
-        work(&self.0).await;
+    fn all(&self) -> Vec<()> {
+        vec![()]
     }
-}
 
-/// One round. A role that gathers from one that changed here is settled by the event of that change.
-async fn work(api: &Api) {
-    let entries = api.store().list(&Scope::resource(ROLES)).entries;
-    let roles: Vec<&Value> = entries.iter().map(|entry| &entry.value).collect();
-    for entry in &entries {
-        let Some(gathered) = aggregated(&entry.value, &roles) else { continue };
-        let written = api.amend(&entry.key, None, |role| role["rules"] = gathered.clone().into()).await;
-        if let Err(status) = written {
-            tracing::warn!(role = entry.key.name(), error = %status, "a role could not gather its rules");
+    fn touched(&self, _event: &Event) -> Vec<()> {
+        vec![()]
+    }
+
+    /// One round. A role that gathers from one that changed here is settled by the event of that change.
+    async fn tend(&self, (): &()) -> Result<(), Status> {
+        let entries = self.0.store().list(&Scope::resource(ROLES)).entries;
+        let roles: Vec<Value> = entries.iter().map(|entry| entry.value()).collect();
+        let all: Vec<&Value> = roles.iter().collect();
+        let mut outcome = Ok(());
+        for (entry, role) in entries.iter().zip(&roles) {
+            let Some(gathered) = aggregated(role, &all) else { continue };
+            let written =
+                self.0.amend_seen(entry, None, |role| role["rules"] = gathered.clone().into()).await;
+            outcome = outcome.and(written);
         }
+        outcome
     }
 }

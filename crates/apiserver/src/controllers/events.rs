@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use super::Running;
 use crate::api::Api;
 use crate::object::{Object, moment};
 use crate::store::{Precondition, Scope};
@@ -15,21 +16,21 @@ const KEPT: SignedDuration = SignedDuration::from_hours(1);
 
 const SWEEP: Duration = Duration::from_mins(1);
 
-pub(super) async fn run(api: Arc<Api>) {
+pub(super) async fn run(api: Arc<Api>, _running: Running) {
     let mut sweep = tokio::time::interval(SWEEP);
     loop {
         sweep.tick().await;
-        let now = Timestamp::now();
+        let now = api.now();
         for entry in api.store().list(&Scope::resource("events")).entries {
-            if is_old(&entry.value, now) {
-                // Somebody who wrote it meanwhile made it news again.
+            if is_old(&entry.value(), now) {
+                // Somebody who wrote it meanwhile made it news again, and what fails is old in a minute too.
                 let _ = api.store().delete(entry.key.clone(), Precondition::Unchanged(entry.revision)).await;
             }
         }
     }
 }
 
-/// By when it was last written, as far as the event says so.
+/// By when it was last written or seen, as far as the event says so. What it says of the future does not count.
 fn is_old(event: &Value, now: Timestamp) -> bool {
     let times = [
         event.pointer("/series/lastObservedTime"),
@@ -37,7 +38,8 @@ fn is_old(event: &Value, now: Timestamp) -> bool {
         event.get("eventTime"),
         event.meta("creationTimestamp"),
     ];
-    let latest = times.into_iter().flatten().filter_map(Value::as_str).filter_map(moment).max();
+    let times = times.into_iter().flatten().filter_map(Value::as_str).filter_map(moment);
+    let latest = times.filter(|time| *time <= now).max();
     latest.is_some_and(|latest| now.duration_since(latest) > KEPT)
 }
 
@@ -55,5 +57,15 @@ mod tests {
         });
         assert!(!is_old(&event, "2026-01-01T12:00:00Z".parse().unwrap()));
         assert!(is_old(&event, "2026-01-01T12:31:00Z".parse().unwrap()));
+    }
+
+    #[test]
+    fn an_event_of_the_future_gets_old_all_the_same() {
+        let event = json!({
+            "metadata": {"creationTimestamp": "2026-01-01T10:00:00Z"},
+            "eventTime": "9999-01-01T00:00:00.000000Z",
+        });
+        assert!(!is_old(&event, "2026-01-01T10:30:00Z".parse().unwrap()));
+        assert!(is_old(&event, "2026-01-01T11:01:00Z".parse().unwrap()));
     }
 }

@@ -1,107 +1,93 @@
-//! Deletes what lost its owners, and lets owners go that waited for it. Which objects own which is kept in an index that
+//! Deletes what lost its owners, and lets owners go that waited for it. Which objects own which is kept in a [`graph`] that
 //! follows the store; what to do with one is decided by [`plan`].
 
-mod index;
+mod graph;
 mod plan;
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use self::index::Dependents;
+use self::graph::{Graph, is_of_interest, waits};
 use self::plan::{Owner, Plan, plan};
-use super::Controller;
+use super::driver::Controller;
 use crate::api::Api;
+use crate::identity::group_version;
 use crate::object::Object;
-use crate::options::DeleteOptions;
+use crate::options::{DeleteOptions, Propagation};
 use crate::status::Status;
-use crate::store::{Event, EventKind, Key, Scope};
+use crate::store::{Entry, Event, Key, Scope};
 
 pub(super) struct Collector {
     api: Arc<Api>,
-    dependents: Mutex<Dependents>,
+    graph: Mutex<Graph>,
 }
 
 impl Controller for Collector {
+    const NAME: &'static str = "garbage";
     const RESOURCES: &'static [&'static str] = &[];
+    type Item = Key;
 
     fn api(&self) -> &Api {
         &self.api
     }
 
-    async fn begin(&self) {
+    fn all(&self) -> Vec<Key> {
         let entries = self.api.store().list(&Scope::everything()).entries;
-        let index = entries.iter().fold(Dependents::default(), |mut index, entry| {
-            index.put(&entry.key, &entry.value);
-            index
-        });
-        *self.index() = index;
-        let keys = entries.iter().filter(|entry| is_of_interest(&entry.value)).map(|entry| entry.key.clone());
-        self.work(keys.collect()).await;
+        self.graph().reset(entries.iter().map(|entry| &**entry));
+        entries.iter().filter(|entry| is_of_interest(entry)).map(|entry| entry.key.clone()).collect()
     }
 
-    async fn take(&self, events: Vec<Event>) {
-        let touched = events.iter().flat_map(|event| self.touched_by(event)).collect();
-        self.work(touched).await;
+    fn touched(&self, event: &Event) -> Vec<Key> {
+        self.graph().take(event)
+    }
+
+    async fn tend(&self, key: &Key) -> Result<(), Status> {
+        let Some(entry) = self.api.store().get(key) else { return Ok(()) };
+        let object = &entry.value();
+        let owners: Vec<Owner> = object.owners().iter().map(|owner| self.owner(key, owner)).collect();
+        let (owned, is_blocked) = {
+            let graph = self.graph();
+            (graph.owned_by(object.uid()).collect::<Vec<_>>(), graph.is_blocked(object.uid()))
+        };
+        match plan(object, &owners, !owned.is_empty(), is_blocked) {
+            Plan::Nothing => Ok(()),
+            Plan::Delete(propagation) => self.delete(&entry, propagation).await,
+            Plan::DropOwners(uids) => self.drop_owners(key, &uids).await,
+            Plan::DropFinalizer(name) => self.drop_finalizer(&entry, name).await,
+            Plan::OrphanDependents(name) => {
+                let uid = [object.uid().to_owned()];
+                for dependent in &owned {
+                    self.drop_owners(dependent, &uid).await?;
+                }
+                self.drop_finalizer(&entry, name).await
+            }
+        }
     }
 }
 
 impl Collector {
     pub(super) fn new(api: Arc<Api>) -> Self {
-        Self { api, dependents: Mutex::default() }
+        Self { api, graph: Mutex::default() }
     }
 
-    /// Updates the index, and says which objects may now need something.
-    fn touched_by(&self, event: &Event) -> Vec<Key> {
-        let (key, object) = (&event.entry.key, &event.entry.value);
-        let mut index = self.index();
-        if event.kind == EventKind::Deleted {
-            index.remove(key);
-            let owners = object.owners().iter().filter_map(|owner| self.owner_key(key, owner));
-            return index.of(object.uid()).chain(owners).collect();
-        }
-        index.put(key, object);
-        let changes_dependents =
-            object.is_deleting() && event.previous.as_ref().is_none_or(|it| !it.value.is_deleting());
-        let dependents = if changes_dependents { index.of(object.uid()).collect() } else { Vec::new() };
-        is_of_interest(object).then(|| key.clone()).into_iter().chain(dependents).collect()
-    }
-
-    async fn work(&self, keys: BTreeSet<Key>) {
-        for key in keys {
-            if let Err(status) = self.tend(&key).await {
-                tracing::warn!(%key, error = %status, "garbage collection failed; it is tried again at the next change");
-            }
+    /// Deletes an object as it was seen: in another state it may have another owner.
+    async fn delete(&self, entry: &Entry, propagation: Propagation) -> Result<(), Status> {
+        let options = DeleteOptions {
+            propagation: Some(propagation),
+            uid: Some(entry.summary.uid.to_string()),
+            resource_version: Some(entry.revision.to_string()),
+            ..DeleteOptions::default()
+        };
+        match self.api.remove(&entry.key, &options).await {
+            // Whoever changed it is an event, and it is looked at then.
+            Err(status) if status.code == 409 && self.has_changed(entry) => Ok(()),
+            outcome => outcome,
         }
     }
 
-    async fn tend(&self, key: &Key) -> Result<(), Status> {
-        let Some(entry) = self.api.store().get(key) else { return Ok(()) };
-        let object = &entry.value;
-        let owners: Vec<Owner> = object.owners().iter().map(|owner| self.owner(key, owner)).collect();
-        let dependents: Vec<Key> = self.index().of(object.uid()).collect();
-        let blocking = dependents.iter().filter(|key| self.blocks(key, object.uid())).count();
-        match plan(object, &owners, dependents.len(), blocking) {
-            Plan::Nothing => Ok(()),
-            Plan::Delete(propagation) => {
-                let options = DeleteOptions {
-                    propagation: Some(propagation),
-                    uid: Some(object.uid().to_owned()),
-                    resource_version: Some(object.resource_version().to_owned()),
-                    ..DeleteOptions::default()
-                };
-                self.api.remove(key, &options).await.or_else(overtaken)
-            }
-            Plan::DropOwners(uids) => self.drop_owners(key, &uids).await,
-            Plan::DropFinalizer(name) => self.drop_finalizer(key, name).await,
-            Plan::OrphanDependents(name) => {
-                for dependent in &dependents {
-                    self.drop_owners(dependent, &[object.uid().to_owned()]).await?;
-                }
-                self.drop_finalizer(key, name).await
-            }
-        }
+    fn has_changed(&self, entry: &Entry) -> bool {
+        self.api.store().get(&entry.key).is_none_or(|now| now.revision != entry.revision)
     }
 
     async fn drop_owners(&self, key: &Key, uids: &[String]) -> Result<(), Status> {
@@ -113,47 +99,36 @@ impl Collector {
         self.api.amend(key, None, drop).await
     }
 
-    async fn drop_finalizer(&self, key: &Key, name: &'static str) -> Result<(), Status> {
-        let drop = |object: &mut Value| object.remove_finalizer(name);
-        self.api.amend(key, None, drop).await
+    async fn drop_finalizer(&self, entry: &Entry, name: &'static str) -> Result<(), Status> {
+        self.api.amend_seen(entry, None, |object| object.remove_finalizer(name)).await
     }
 
     /// What became of an owner that an object names.
     fn owner(&self, dependent: &Key, reference: &Value) -> Owner {
         let uid = reference["uid"].as_str().unwrap_or_default().to_owned();
-        let Some(key) = self.owner_key(dependent, reference) else { return Owner::unknown(uid) };
-        match self.api.store().get(&key).filter(|entry| entry.value.uid() == uid) {
-            Some(entry) => Owner::there(uid, &entry.value),
-            None => Owner::gone(uid),
+        let key = self.owner_key(dependent, reference);
+        let entry = key.as_ref().and_then(|key| self.api.store().get(key));
+        match entry.filter(|entry| *entry.summary.uid == *uid) {
+            Some(entry) if waits(&entry) => Owner::waiting(uid),
+            Some(_) => Owner::there(uid),
+            None if key.is_some() || self.graph().is_gone(&uid) => Owner::gone(uid),
+            None => Owner::unknown(uid),
         }
     }
 
-    /// Where an owner is; owners in namespaces are in that of the object they own.
+    /// Where an owner is, if its kind is known; owners in namespaces are in that of the object they own.
     fn owner_key(&self, dependent: &Key, reference: &Value) -> Option<Key> {
         let text = |field: &str| reference[field].as_str().unwrap_or_default();
         let registry = self.api.registry();
-        let resource = registry.find_kind(text("apiVersion"), text("kind"))?;
+        let (group, _) = group_version(text("apiVersion"));
+        let resource = registry.find_kind(group, text("kind"))?;
         let namespace = if resource.is_namespaced { Some(dependent.namespace()?) } else { None };
         Some(resource.key(namespace, text("name")))
     }
 
-    fn blocks(&self, dependent: &Key, owner: &str) -> bool {
-        let Some(entry) = self.api.store().get(dependent) else { return false };
-        entry.value.owners().iter().any(|it| it["uid"] == owner && it["blockOwnerDeletion"] == true)
+    fn graph(&self) -> MutexGuard<'_, Graph> {
+        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn index(&self) -> std::sync::MutexGuard<'_, Dependents> {
-        self.dependents.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// An object that changed since it was looked at will be looked at again.
-fn overtaken(status: Status) -> Result<(), Status> {
-    if status.code == 409 { Ok(()) } else { Err(status) }
-}
-
-fn is_of_interest(object: &Value) -> bool {
-    !object.owners().is_empty() || object.is_deleting()
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Empties a namespace that is being deleted, and lets it go when nothing is left.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Controller;
+use super::driver::Controller;
 use crate::api::Api;
-use crate::object::{Object, child, time};
+use crate::object::{child, time};
 use crate::options::{DeleteOptions, Propagation};
 use crate::status::Status;
 use crate::store::{Entry, Event, EventKind, Key, Scope};
@@ -18,60 +18,56 @@ const FINALIZER: &str = "kubernetes";
 pub(super) struct Namespaces(pub Arc<Api>);
 
 impl Controller for Namespaces {
+    const NAME: &'static str = "namespaces";
     const RESOURCES: &'static [&'static str] = &[];
+    /// The name of a namespace.
+    type Item = String;
 
     fn api(&self) -> &Api {
         &self.0
     }
 
-    async fn begin(&self) {
+    fn all(&self) -> Vec<String> {
         let namespaces = self.0.store().list(&Scope::resource("namespaces")).entries;
-        work(&self.0, namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()).await;
+        namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()
     }
 
-    async fn take(&self, events: Vec<Event>) {
-        work(&self.0, events.iter().filter_map(concerned).collect()).await;
+    /// One that changed, or one that lost an object.
+    fn touched(&self, event: &Event) -> Vec<String> {
+        let key = &event.entry.key;
+        let name = match key.namespace() {
+            None if key.resource() == "namespaces" => Some(key.name()),
+            Some(namespace) if event.kind == EventKind::Deleted => Some(namespace),
+            _ => None,
+        };
+        name.map(str::to_owned).into_iter().collect()
     }
-}
 
-/// The namespace that may have something to do after an event: one that changed, or one that lost an object.
-fn concerned(event: &Event) -> Option<String> {
-    let key = &event.entry.key;
-    match key.namespace() {
-        None if key.resource() == "namespaces" => Some(key.name().to_owned()),
-        Some(namespace) if event.kind == EventKind::Deleted => Some(namespace.to_owned()),
-        _ => None,
-    }
-}
-
-async fn work(api: &Api, names: BTreeSet<String>) {
-    for name in names {
-        if let Err(status) = tend(api, &name).await {
-            tracing::warn!(namespace = name, error = %status, "a namespace could not be emptied yet");
+    async fn tend(&self, name: &String) -> Result<(), Status> {
+        let key = Key::new("namespaces", None, name);
+        let Some(entry) = self.0.store().get(&key) else { return Ok(()) };
+        if !entry.summary.is_deleting || !has_finalizer(&entry.value()) {
+            return Ok(());
         }
+        empty(&self.0, &entry).await
     }
 }
 
-async fn tend(api: &Api, name: &str) -> Result<(), Status> {
-    let key = Key::new("namespaces", None, name);
-    let Some(entry) = api.store().get(&key) else { return Ok(()) };
-    if !entry.value.is_deleting() || !has_finalizer(&entry.value) {
-        return Ok(());
-    }
-    let content = content(api, name);
-    if content.is_empty() {
-        return api.amend(&key, Some("finalize"), drop_finalizer).await;
-    }
+async fn empty(api: &Api, namespace: &Entry) -> Result<(), Status> {
+    let name = namespace.key.name();
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    for object in &content {
-        api.remove(object, &options).await?;
+    let mut outcome = Ok(());
+    for object in content(api, name) {
+        outcome = outcome.and(api.remove(&object.key, &options).await);
     }
-    let left: Vec<Arc<Entry>> = content.iter().filter_map(|key| api.store().get(key)).collect();
+    // Nothing comes into a namespace that is marked, so what is not here now never will be.
+    let left = content(api, name);
     if left.is_empty() {
-        return api.amend(&key, Some("finalize"), drop_finalizer).await;
+        return api.amend_seen(namespace, Some("finalize"), drop_finalizer).await;
     }
     let now = time(api.now());
-    api.amend(&key, Some("status"), |namespace| report(namespace, &left, &now)).await
+    let report = |namespace: &mut Value| report(namespace, &left, &now);
+    outcome.and(api.amend(&namespace.key, Some("status"), report).await)
 }
 
 /// Says in the status of a namespace what keeps it.
@@ -79,7 +75,7 @@ fn report(namespace: &mut Value, left: &[Arc<Entry>], now: &str) {
     let remaining = counted(left.iter().map(|entry| format!("{}.", entry.key.resource())));
     let remaining: Vec<String> =
         remaining.iter().map(|(what, count)| format!("{what} has {count} resource instances")).collect();
-    let finalizers = counted(left.iter().flat_map(|entry| entry.value.finalizers()).map(str::to_owned));
+    let finalizers = counted(left.iter().flat_map(|entry| entry.summary.finalizers()).map(str::to_owned));
     let finalizers: Vec<String> =
         finalizers.iter().map(|(what, count)| format!("{what} in {count} resource instances")).collect();
     let remain = format!("Some resources are remaining: {}", remaining.join(", "));
@@ -133,13 +129,10 @@ fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
 }
 
 /// Objects in a namespace that nobody has asked to go yet, and those that take their time.
-fn content(api: &Api, namespace: &str) -> Vec<Key> {
+fn content(api: &Api, namespace: &str) -> Vec<Arc<Entry>> {
     let registry = api.registry();
     let resources = registry.stored().filter(|resource| resource.is_namespaced);
-    resources
-        .flat_map(|it| api.store().list(&it.scope(Some(namespace))).entries)
-        .map(|it| it.key.clone())
-        .collect()
+    resources.flat_map(|it| api.store().list(&it.scope(Some(namespace))).entries).collect()
 }
 
 fn has_finalizer(namespace: &Value) -> bool {

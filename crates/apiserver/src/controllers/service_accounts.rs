@@ -1,13 +1,12 @@
 //! Gives every namespace its default ServiceAccount and the certificate of the cluster's authority, which Pods mount.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Controller;
+use super::driver::Controller;
 use crate::api::{Api, default_account};
-use crate::object::Object;
+use crate::status::Status;
 use crate::store::{Event, Key, Scope};
 
 pub(super) struct ServiceAccounts {
@@ -17,49 +16,37 @@ pub(super) struct ServiceAccounts {
 }
 
 impl Controller for ServiceAccounts {
+    const NAME: &'static str = "service accounts";
     const RESOURCES: &'static [&'static str] = &["configmaps", "namespaces", "serviceaccounts"];
+    /// The name of a namespace.
+    type Item = String;
 
     fn api(&self) -> &Api {
         &self.api
     }
 
-    async fn begin(&self) {
+    fn all(&self) -> Vec<String> {
         let namespaces = self.api.store().list(&Scope::resource("namespaces")).entries;
-        let names = namespaces.iter().map(|entry| entry.key.name().to_owned()).collect();
-        work(&self.api, &self.authority, names).await;
+        namespaces.iter().map(|entry| entry.key.name().to_owned()).collect()
     }
 
-    async fn take(&self, events: Vec<Event>) {
-        work(&self.api, &self.authority, events.iter().filter_map(concerned).collect()).await;
+    fn touched(&self, event: &Event) -> Vec<String> {
+        let key = &event.entry.key;
+        let namespace = match (key.resource(), key.name()) {
+            ("namespaces", name) => Some(name),
+            ("serviceaccounts", "default") | ("configmaps", "kube-root-ca.crt") => key.namespace(),
+            _ => None,
+        };
+        namespace.map(str::to_owned).into_iter().collect()
     }
-}
 
-fn concerned(event: &Event) -> Option<String> {
-    let key = &event.entry.key;
-    match (key.resource(), key.name()) {
-        ("namespaces", name) => Some(name.to_owned()),
-        ("serviceaccounts", "default") | ("configmaps", "kube-root-ca.crt") => {
-            key.namespace().map(str::to_owned)
+    async fn tend(&self, namespace: &String) -> Result<(), Status> {
+        let entry = self.api.store().get(&Key::new("namespaces", None, namespace));
+        if entry.is_none_or(|entry| entry.summary.is_deleting) {
+            return Ok(());
         }
-        _ => None,
-    }
-}
-
-async fn work(api: &Api, authority: &str, namespaces: BTreeSet<String>) {
-    for namespace in namespaces {
-        let entry = api.store().get(&Key::new("namespaces", None, &namespace));
-        if entry.is_none_or(|entry| entry.value.is_deleting()) {
-            continue;
-        }
-        let wanted = [
-            ("serviceaccounts", default_account(&namespace)),
-            ("configmaps", certificate(&namespace, authority)),
-        ];
-        for (plural, object) in wanted {
-            if let Err(status) = api.ensure(plural, "", object).await {
-                tracing::warn!(namespace, plural, error = %status, "a namespace lacks what Pods need");
-            }
-        }
+        let account = self.api.ensure("serviceaccounts", "", default_account(namespace)).await;
+        account.and(self.api.ensure("configmaps", "", certificate(namespace, &self.authority)).await)
     }
 }
 

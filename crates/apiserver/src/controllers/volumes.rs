@@ -4,73 +4,87 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Controller;
+use super::driver::Controller;
 use crate::api::Api;
 use crate::object::Object;
-use crate::store::{Entry, Scope};
+use crate::status::Status;
+use crate::store::{Entry, Event, Key, Scope};
 
+const CLAIMS: &str = "persistentvolumeclaims";
+const VOLUMES: &str = "persistentvolumes";
+
+/// The finalizers.
 const CLAIM: &str = "kubernetes.io/pvc-protection";
 const VOLUME: &str = "kubernetes.io/pv-protection";
 
 pub(super) struct Volumes(pub Arc<Api>);
 
 impl Controller for Volumes {
-    const RESOURCES: &'static [&'static str] = &["persistentvolumeclaims", "persistentvolumes", "pods"];
+    const NAME: &'static str = "volumes";
+    const RESOURCES: &'static [&'static str] = &[CLAIMS, VOLUMES, "pods"];
+    /// A claim or a volume.
+    type Item = Key;
 
     fn api(&self) -> &Api {
         &self.0
     }
 
-    async fn begin(&self) {
-        work(&self.0).await;
+    fn all(&self) -> Vec<Key> {
+        let of = |resource| self.0.store().list(&Scope::resource(resource)).entries;
+        of(CLAIMS).iter().chain(&of(VOLUMES)).map(|entry| entry.key.clone()).collect()
     }
-}
 
-async fn work(api: &Api) {
-    let claims = api.store().list(&Scope::resource("persistentvolumeclaims")).entries;
-    for claim in claims.iter().filter(|claim| waits(claim, CLAIM)) {
-        if !is_claim_used(api, claim) {
-            release(api, claim, CLAIM).await;
+    fn touched(&self, event: &Event) -> Vec<Key> {
+        let key = &event.entry.key;
+        if key.resource() != "pods" {
+            return vec![key.clone()];
         }
+        claims(&event.entry).iter().map(|claim| Key::new(CLAIMS, key.namespace(), claim)).collect()
     }
-    let volumes = api.store().list(&Scope::resource("persistentvolumes")).entries;
-    for volume in volumes.iter().filter(|volume| waits(volume, VOLUME)) {
-        if volume.value["status"]["phase"] != "Bound" {
-            release(api, volume, VOLUME).await;
+
+    async fn tend(&self, key: &Key) -> Result<(), Status> {
+        let Some(entry) = self.0.store().get(key) else { return Ok(()) };
+        if waits(&entry, CLAIM) && !is_claim_used(&self.0, &entry) {
+            return release(&self.0, &entry, CLAIM).await;
         }
+        if waits(&entry, VOLUME) && entry.text.at("/status/phase") != Some("Bound".into()) {
+            return release(&self.0, &entry, VOLUME).await;
+        }
+        Ok(())
     }
 }
 
 fn waits(entry: &Entry, finalizer: &str) -> bool {
-    entry.value.is_deleting() && entry.value.has_finalizer(finalizer)
+    entry.summary.is_deleting && entry.summary.has_finalizer(finalizer)
 }
 
-async fn release(api: &Api, entry: &Entry, finalizer: &str) {
-    let drop = |object: &mut Value| object.remove_finalizer(finalizer);
-    if let Err(status) = api.amend(&entry.key, None, drop).await {
-        tracing::warn!(key = %entry.key, error = %status, "a volume could not be let go");
-    }
+async fn release(api: &Api, entry: &Entry, finalizer: &str) -> Result<(), Status> {
+    api.amend(&entry.key, None, |object: &mut Value| object.remove_finalizer(finalizer)).await
 }
 
 /// By a Pod that was given a node and has not ended.
 fn is_claim_used(api: &Api, claim: &Entry) -> bool {
     let Some(namespace) = claim.key.namespace() else { return false };
     let pods = api.store().list(&Scope::namespace("pods", namespace)).entries;
-    pods.iter().any(|pod| is_running(&pod.value) && uses(&pod.value, claim.key.name()))
+    let uses = |pod: &Entry| claims(pod).iter().any(|used| used == claim.key.name());
+    pods.iter().any(|pod| uses(pod) && is_running(pod))
 }
 
-fn is_running(pod: &Value) -> bool {
-    let phase = pod["status"]["phase"].as_str().unwrap_or_default();
-    pod["spec"]["nodeName"].is_string() && !matches!(phase, "Succeeded" | "Failed")
+fn is_running(pod: &Entry) -> bool {
+    let phase = pod.text.at("/status/phase");
+    let has_ended = matches!(phase.as_ref().and_then(Value::as_str), Some("Succeeded" | "Failed"));
+    !has_ended && pod.text.at("/spec/nodeName").is_some_and(|node| node.is_string())
 }
 
-fn uses(pod: &Value, claim: &str) -> bool {
-    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
-    let mut volumes = volumes.map(|volume| {
-        let ephemeral = volume.get("ephemeral").is_some();
-        let named = volume["persistentVolumeClaim"]["claimName"].as_str() == Some(claim);
-        named
-            || ephemeral && claim == format!("{}-{}", pod.name(), volume["name"].as_str().unwrap_or_default())
-    });
-    volumes.any(|uses| uses)
+/// The claims that a Pod names, and those that are made for it.
+fn claims(pod: &Entry) -> Vec<String> {
+    let volumes = pod.text.at("/spec/volumes");
+    let volumes = volumes.iter().filter_map(Value::as_array).flatten();
+    let claim = |volume: &Value| match volume["persistentVolumeClaim"]["claimName"].as_str() {
+        Some(claim) => Some(claim.to_owned()),
+        None => volume
+            .get("ephemeral")
+            .map(|_| format!("{}-{}", pod.key.name(), volume["name"].as_str().unwrap_or_default())),
+    };
+    volumes.filter_map(claim).collect()
 }

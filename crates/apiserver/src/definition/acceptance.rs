@@ -9,18 +9,40 @@ use super::approval;
 use super::reading::{list, text, texts};
 use crate::field::Quoted;
 
-/// How far the deletion of a definition has come.
+/// How far the removal of what a definition defines has come, once the definition is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deletion {
+pub enum Emptying {
+    /// Nobody has looked for its objects yet.
+    Pending,
     /// Objects of its kind are being deleted.
     InProgress,
     /// There are none left.
     Completed,
 }
 
+/// The statuses of all definitions, one decided after the other: of two that want one name, one gets it.
+pub fn statuses(definitions: &[Value], now: &str) -> Vec<Value> {
+    let mut known: Vec<Value> = definitions.iter().map(|crd| holder(crd, &crd["status"])).collect();
+    let decide = |(index, crd): (usize, &Value)| {
+        let decided = status(crd, &known.iter().collect::<Vec<_>>(), now);
+        known[index] = holder(crd, &decided);
+        decided
+    };
+    definitions.iter().enumerate().map(decide).collect()
+}
+
+/// As much of a definition as others must know of it.
+fn holder(crd: &Value, status: &Value) -> Value {
+    json!({
+        "metadata": {"name": text(&crd["metadata"], "name")},
+        "spec": {"group": text(&crd["spec"], "group")},
+        "status": {"acceptedNames": status["acceptedNames"]},
+    })
+}
+
 /// The status of `crd` as Kubernetes leaves it, given all other definitions. `now` is a time such as
 /// `2026-11-15T10:38:30Z`; conditions that do not change keep theirs.
-pub fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
+pub(super) fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = json!({});
@@ -46,66 +68,76 @@ pub fn status(crd: &Value, others: &[&Value], now: &str) -> Value {
 }
 
 /// The status of a definition that is being deleted.
-pub fn deletion_status(crd: &Value, deletion: Deletion, now: &str) -> Value {
+pub fn deletion_status(crd: &Value, emptying: Emptying, now: &str) -> Value {
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = json!({});
     }
-    let condition = match deletion {
-        Deletion::InProgress => {
+    let condition = match emptying {
+        Emptying::Pending => (
+            "True",
+            "InstanceDeletionPending",
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+                .to_owned(),
+        ),
+        Emptying::InProgress => {
             ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress".to_owned())
         }
-        Deletion::Completed => ("False", "InstanceDeletionCompleted", "removed all instances".to_owned()),
+        Emptying::Completed => ("False", "InstanceDeletionCompleted", "removed all instances".to_owned()),
     };
     set_condition(&mut status, "Terminating", condition, now);
     status
 }
 
 /// The names that the definition has from now on, and the last conflict of those that it does not get.
-fn accept(crd: &Value, others: &[&Value]) -> (Value, Option<(&'static str, String)>) {
+fn accept(crd: &Value, others: &[&Value]) -> (Value, Option<Conflict>) {
     let (wanted, had) = (&crd["spec"]["names"], &crd["status"]["acceptedNames"]);
     let taken = Taken::by(crd, others);
-    let mut accepted = json!({"plural": text(had, "plural"), "kind": text(had, "kind")});
-    let mut conflict = None;
-    let mut take = |name: &'static str, reason: &'static str, used: &HashSet<String>| {
-        let (new, old) = (text(wanted, name), text(had, name));
-        if new != old && used.contains(new) {
-            conflict = Some((reason, in_use(new)));
-            set_name(&mut accepted, name, old.into());
-        } else {
-            set_name(&mut accepted, name, new.into());
-        }
-    };
-    take("plural", "PluralConflict", &taken.resources);
-    take("singular", "SingularConflict", &taken.resources);
-    let (new, old) = (texts(wanted, "shortNames"), texts(had, "shortNames"));
-    let used: Vec<String> = new
-        .iter()
-        .filter(|name| !old.contains(name) && taken.resources.contains(*name))
-        .map(|name| in_use(name))
-        .collect();
-    let mut after = None;
-    let mut take_kind = |name: &'static str, reason: &'static str, accepted: &mut Value| {
-        let (new, old) = (text(wanted, name), text(had, name));
-        let is_taken = new != old && taken.kinds.contains(new);
+    let mut names = Names { wanted, had, accepted: json!({}), conflict: None };
+    names.take("plural", "PluralConflict", &taken.resources);
+    names.take("singular", "SingularConflict", &taken.resources);
+    names.take_short(&taken.resources);
+    names.take("kind", "KindConflict", &taken.kinds);
+    names.take("listKind", "ListKindConflict", &taken.kinds);
+    set_name(&mut names.accepted, "categories", texts(wanted, "categories").into());
+    (names.accepted, names.conflict)
+}
+
+/// A reason and a message.
+type Conflict = (&'static str, String);
+
+/// Names while they are given, one after the other.
+struct Names<'a> {
+    wanted: &'a Value,
+    had: &'a Value,
+    accepted: Value,
+    conflict: Option<Conflict>,
+}
+
+impl Names<'_> {
+    /// A name that others use is not given; what the definition had before stays.
+    fn take(&mut self, name: &str, reason: &'static str, used: &HashSet<String>) {
+        let (new, old) = (text(self.wanted, name), text(self.had, name));
+        let is_taken = new != old && used.contains(new);
         if is_taken {
-            after = Some((reason, in_use(new)));
+            self.conflict = Some((reason, in_use(new)));
         }
-        set_name(accepted, name, if is_taken { old } else { new }.into());
-    };
-    take_kind("kind", "KindConflict", &mut accepted);
-    take_kind("listKind", "ListKindConflict", &mut accepted);
-    match used.as_slice() {
-        [] => set_name(&mut accepted, "shortNames", new.into()),
-        several => {
-            set_name(&mut accepted, "shortNames", old.into());
-            let message =
-                if let [only] = several { only.clone() } else { format!("[{}]", several.join(", ")) };
-            conflict = Some(("ShortNamesConflict", message));
-        }
+        set_name(&mut self.accepted, name, if is_taken { old } else { new }.into());
     }
-    set_name(&mut accepted, "categories", texts(wanted, "categories").into());
-    (accepted, after.or(conflict))
+
+    /// Short names are given all together.
+    fn take_short(&mut self, used: &HashSet<String>) {
+        let (new, old) = (texts(self.wanted, "shortNames"), texts(self.had, "shortNames"));
+        let taken = new.iter().filter(|name| !old.contains(name) && used.contains(*name));
+        let taken: Vec<String> = taken.map(|name| in_use(name)).collect();
+        let message = match taken.as_slice() {
+            [] => return set_name(&mut self.accepted, "shortNames", new.into()),
+            [only] => only.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        self.conflict = Some(("ShortNamesConflict", message));
+        set_name(&mut self.accepted, "shortNames", old.into());
+    }
 }
 
 fn in_use(name: &str) -> String {

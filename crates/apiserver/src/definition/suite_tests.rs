@@ -147,7 +147,7 @@ fn a_compiled_definition_knows_what_is_served() {
     let stored = pools.stored().unwrap();
     assert!(stored.is_served && stored.has_status && !stored.printer_columns.is_empty());
     assert_eq!(stored.scale.as_ref().unwrap().spec_replicas, ".spec.replicas");
-    assert!(stored.open_api["properties"]["spec"].is_object());
+    assert!(stored.open_api.at("/properties/spec").is_some());
     let old = pools.version("v1alpha1").unwrap();
     assert!(!old.is_stored);
 }

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::acceptance::status;
 use super::*;
 use crate::status::Cause;
 
@@ -97,10 +98,26 @@ fn names_are_accepted_as_kubernetes_does() {
         let ours = if crd["metadata"]["deletionTimestamp"].is_null() {
             status(&crd, &case["others"].as_array().unwrap().iter().collect::<Vec<_>>(), now)
         } else {
-            deletion_status(&crd, Deletion::Completed, now)
+            deletion_status(&crd, Emptying::Completed, now)
         };
         assert_eq!(&ours, theirs, "{}", case["name"]);
     }
+}
+
+#[test]
+fn of_two_definitions_that_want_one_name_at_once_one_gets_it() {
+    let twin = |plural: &str| {
+        let names = json!({"plural": plural, "kind": "Twin", "listKind": "TwinList"});
+        json!({"metadata": {"name": format!("{plural}.twin.io")}, "spec": {"group": "twin.io", "names": names}})
+    };
+    let (left, right) = (twin("lefts"), twin("rights"));
+    let accepted = |definitions: [&Value; 2]| -> Vec<Value> {
+        let statuses = statuses(&definitions.map(Value::clone), "2026-11-15T10:38:30Z");
+        statuses.iter().map(|status| status["conditions"][0]["status"].clone()).collect()
+    };
+    assert_eq!(accepted([&left, &right]), ["True", "False"]);
+    let settled = json!({"metadata": right["metadata"], "spec": right["spec"], "status": {"acceptedNames": right["spec"]["names"]}});
+    assert_eq!(accepted([&left, &settled]), ["False", "True"], "who has it keeps it");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! The resources that a CustomResourceDefinition defines, one for each version that it serves.
+//! The resources that a CustomResourceDefinition defines, one for each version that it serves or stores.
 
 use std::sync::Arc;
 
 use crate::apply::with_metadata;
 use crate::definition::{Definition, Scope, Version};
-use crate::resource::{Defined, Edition, Origin, Resource, Subresource, Verb};
+use crate::resource::{Defined, Edition, Established, Origin, Resource, Subresource, Verb};
 use crate::schema::Schema;
 use crate::selector::SelectableFields;
 use crate::table::Columns;
@@ -17,9 +17,15 @@ pub(crate) fn resources(
     metadata: &Arc<Schema>,
 ) -> Vec<Arc<Resource>> {
     let definition = Arc::new(definition);
-    let served = (0..definition.versions.len()).filter(|index| definition.versions[*index].is_served);
-    let defined = |index| Defined { definition: Arc::clone(&definition), index, edition: edition.clone() };
-    served.map(|index| Arc::new(resource(defined(index), metadata))).collect()
+    let is_needed = |version: &Version| version.is_served || version.is_stored;
+    let needed = (0..definition.versions.len()).filter(|index| is_needed(&definition.versions[*index]));
+    let defined = |index| Defined {
+        definition: Arc::clone(&definition),
+        index,
+        edition: edition.clone(),
+        established: Established::default(),
+    };
+    needed.map(|index| Arc::new(resource(defined(index), metadata))).collect()
 }
 
 fn resource(defined: Defined, metadata: &Arc<Schema>) -> Resource {

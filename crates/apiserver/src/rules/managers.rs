@@ -69,7 +69,7 @@ fn with_context<T>(
         all.iter().map(|it| (it.api_version(), version(it, subresource))).collect();
     let convert = |object: &Value, api_version: &str| {
         let wanted = all.iter().find(|it| it.api_version() == api_version)?;
-        bare_version(wanted, object).ok()
+        bare_version(wanted, object.clone()).ok()
     };
     let origin = if resource.is_built_in() { apply::Origin::BuiltIn } else { apply::Origin::Custom };
     work(&apply::Context { kind: &resource.kind, versions: &versions, convert: &convert, origin, now })
@@ -77,7 +77,7 @@ fn with_context<T>(
 
 fn versions_of<'a>(registry: &'a Registry, resource: &Resource) -> Vec<&'a Resource> {
     let is_version = |it: &&Arc<Resource>| it.stored_as() == resource.stored_as();
-    registry.all().iter().filter(is_version).map(AsRef::as_ref).collect()
+    registry.known().filter(is_version).map(AsRef::as_ref).collect()
 }
 
 fn version(resource: &Resource, subresource: &str) -> Version {

@@ -1,6 +1,5 @@
 //! The versions of a kind: in which one it is stored, and how it is shown in another.
 
-use std::borrow::Cow;
 use std::error::Error;
 
 use asb_types::conversion::{self, ConversionError, Version};
@@ -9,26 +8,28 @@ use serde_json::Value;
 use crate::object::Object;
 use crate::resource::{Origin, Resource};
 use crate::status::Status;
+use crate::store::{Entry, Revision};
 use crate::strategy;
 
+/// Whether a version of the resource shows an object exactly as it is stored.
+pub(crate) fn is_as_stored(resource: &Resource, entry: &Entry) -> bool {
+    entry.text.is_in(&resource.api_version()) && is_of_edition(resource, entry.revision)
+}
+
 /// An object as a version of its resource shows it.
-pub(crate) fn to_version<'a>(resource: &Resource, stored: &'a Value) -> Result<Cow<'a, Value>, Status> {
+pub(crate) fn to_version(resource: &Resource, stored: Value) -> Result<Value, Status> {
     let wanted = resource.api_version();
-    let shown = if stored["apiVersion"] == wanted.as_str() {
-        Cow::Borrowed(stored)
-    } else {
-        Cow::Owned(converted(resource, stored.clone(), &wanted)?)
-    };
-    Ok(as_defined(resource, shown))
+    if stored["apiVersion"] != wanted.as_str() {
+        return Ok(as_defined(resource, converted(resource, stored, &wanted)?));
+    }
+    let written = Revision(stored.resource_version().parse().unwrap_or_default());
+    Ok(if is_of_edition(resource, written) { stored } else { as_defined(resource, stored) })
 }
 
 /// The same as conversion leaves it. What an object lacks there tells who gave it up, which a default would hide.
-pub(crate) fn bare_version(resource: &Resource, stored: &Value) -> Result<Value, Status> {
+pub(crate) fn bare_version(resource: &Resource, stored: Value) -> Result<Value, Status> {
     let wanted = resource.api_version();
-    if stored["apiVersion"] == wanted.as_str() {
-        return Ok(stored.clone());
-    }
-    converted(resource, stored.clone(), &wanted)
+    if stored["apiVersion"] == wanted.as_str() { Ok(stored) } else { converted(resource, stored, &wanted) }
 }
 
 /// An object in the version that is stored. It came through its own version's schema, so that it can be converted.
@@ -76,15 +77,16 @@ fn is_ours(resource: &Resource) -> bool {
 }
 
 /// What a definition gained or lost after an object was written shows in the object all the same.
-fn as_defined<'a>(resource: &Resource, object: Cow<'a, Value>) -> Cow<'a, Value> {
-    let Origin::Defined(defined) = &resource.origin else { return object };
-    let written: u64 = object.resource_version().parse().unwrap_or_default();
-    if written >= defined.edition.since && matches!(object, Cow::Borrowed(_)) {
-        return object;
+fn as_defined(resource: &Resource, mut object: Value) -> Value {
+    if let Origin::Defined(defined) = &resource.origin {
+        defined.version().schema.prune(&mut object);
+        // An object that has outgrown its defaults is shown without some, since one that is not shown fails every list.
+        let _ = defined.version().schema.default(&mut object);
     }
-    let mut object = object.into_owned();
-    defined.version().schema.prune(&mut object);
-    // An object that has outgrown its defaults is shown without some, since one that is not shown fails every list.
-    let _ = defined.version().schema.default(&mut object);
-    Cow::Owned(object)
+    object
+}
+
+/// Whether what was written then was written under the definition as it is now.
+fn is_of_edition(resource: &Resource, written: Revision) -> bool {
+    resource.defined().is_none_or(|defined| written.0 >= defined.edition.since)
 }

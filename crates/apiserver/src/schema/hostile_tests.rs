@@ -141,7 +141,7 @@ proptest! {
             crate::definition::prepare_for_create(&mut crd);
             crate::definition::validate_create(&crd);
             crate::definition::validate_update(&crd, &crd);
-            crate::definition::status(&crd, &[&crd], "now");
+            crate::definition::statuses(&[crd.clone(), crd.clone()], "now");
             let _ = crate::definition::Definition::compile(&crd);
         }
     }

@@ -44,16 +44,17 @@ impl SelectableFields {
             || self.0.iter().any(|field| field.name == name)
     }
 
-    fn read<'a>(&self, object: &'a Value, name: &str) -> std::borrow::Cow<'a, str> {
+    /// `at` is what an object has under a pointer.
+    fn read(&self, name: &str, at: impl Fn(&str) -> Option<Value>) -> String {
         let field = self.0.iter().find(|field| field.name == name);
         let value = match field {
-            Some(field) => object.pointer(&field.pointer),
-            None => object.pointer(&pointer(name)),
+            Some(field) => at(&field.pointer),
+            None => at(&pointer(name)),
         };
         match value {
-            Some(Value::String(text)) => text.as_str().into(),
-            Some(Value::Null) | None => field.map_or("", |field| field.otherwise).into(),
-            Some(other) => other.to_string().into(),
+            Some(Value::String(text)) => text,
+            Some(Value::Null) | None => field.map_or("", |field| field.otherwise).to_owned(),
+            Some(other) => other.to_string(),
         }
     }
 }
@@ -87,8 +88,9 @@ impl FieldSelector {
         unknown.map_or(Ok(()), |term| Err(format!("field label not supported: {}", term.field)))
     }
 
-    pub fn matches(&self, object: &Value, known: &SelectableFields) -> bool {
-        self.0.iter().all(|term| (known.read(object, &term.field) == term.value) == term.is_equal)
+    /// Whether an object that has this under pointers satisfies all terms.
+    pub fn matches(&self, known: &SelectableFields, at: impl Fn(&str) -> Option<Value>) -> bool {
+        self.0.iter().all(|term| (known.read(&term.field, &at) == term.value) == term.is_equal)
     }
 
     /// The same, for objects of one name only.
@@ -157,7 +159,9 @@ mod tests {
     fn terms_compare_fields_where_they_are() {
         let known = SelectableFields::of(&["status.phase", "spec.unschedulable"]);
         let object = json!({"metadata": {"name": "a"}, "status": {"phase": "Running"}});
-        let matches = |text: &str| FieldSelector::parse(text).unwrap().matches(&object, &known);
+        let matches = |text: &str| {
+            FieldSelector::parse(text).unwrap().matches(&known, |pointer| object.pointer(pointer).cloned())
+        };
         for text in
             ["", "metadata.name=a", "metadata.name==a,status.phase!=Failed", "spec.unschedulable=false"]
         {

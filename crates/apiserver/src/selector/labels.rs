@@ -75,7 +75,12 @@ impl LabelSelector {
     }
 
     pub fn matches(&self, object: &Value) -> bool {
-        self.0.iter().all(|requirement| requirement.holds(object.label(&requirement.key)))
+        self.matches_labels(|name| object.label(name))
+    }
+
+    /// The same of an object that has these labels.
+    pub fn matches_labels<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.0.iter().all(|requirement| requirement.holds(label(&requirement.key)))
     }
 }
 

@@ -1,14 +1,13 @@
-//! Lists as clients want them: whole, as tables, or only metadata. A list of ten thousand is written straight into the
-//! answer, object by object, and never exists as one value.
+//! Lists as clients want them: whole, as tables, or only metadata. A list of ten thousand is written from the text of its
+//! objects straight into the answer, and never exists as one value.
 
 mod parts;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::api::{Page, shown};
+use crate::api::{Page, check_shown, shown};
 use crate::negotiation::{Extent, Form, Representation, Syntax};
 use crate::object::Object;
 use crate::resource::Resource;
@@ -31,16 +30,15 @@ pub(super) enum Written {
 
 /// Puts a page into words.
 pub(super) fn write(resource: &Arc<Resource>, page: Page, shape: Shape) -> Result<Written, Status> {
-    // What cannot be shown is to be known before the answer begins. Where nothing is to be converted this does nothing.
-    page.entries.iter().try_for_each(|entry| shown(resource, &entry.value).map(drop))?;
-    let form = shape.representation.form;
-    if matches!(form, Form::Partial(Extent::Object, _)) {
+    if let Form::Partial(Extent::Object, _) = shape.representation.form {
         return Err(wrong_extent(resource, Extent::List));
     }
     let is_stream = shape.representation.syntax == Syntax::Json && !page.entries.is_empty();
     if !is_stream {
         return encode(&whole(resource, &page, shape)?, shape.representation.syntax).map(Written::Whole);
     }
+    // What cannot be shown is to be known before the answer begins.
+    page.entries.iter().try_for_each(|entry| check_shown(resource, entry))?;
     let mut parts = Parts::new(resource, page, shape);
     let first = parts.next().unwrap_or_default();
     Ok(if parts.is_done { Written::Whole(first) } else { Written::Parts(first, parts) })
@@ -48,28 +46,21 @@ pub(super) fn write(resource: &Arc<Resource>, page: Page, shape: Shape) -> Resul
 
 /// The list as one value.
 fn whole(resource: &Resource, page: &Page, shape: Shape) -> Result<Value, Status> {
-    let objects: Vec<Cow<'_, Value>> =
-        page.entries.iter().map(|entry| shown(resource, &entry.value)).collect::<Result<_, _>>()?;
-    Ok(match shape.representation.form {
-        Form::Table(version) => {
-            let rows: Vec<&Value> = objects.iter().map(AsRef::as_ref).collect();
-            let now = jiff::Timestamp::now();
-            in_version(
-                table::table(columns(resource), &rows, metadata(page), shape.include, true, now),
-                version,
-            )
-        }
-        Form::Partial(_, version) => {
-            let mut list = head(resource, page, shape);
-            list["items"] = objects.iter().map(|object| partial(object, version)).collect();
-            list
-        }
-        _ => {
-            let mut list = head(resource, page, shape);
-            list["items"] = objects.iter().map(|object| item(resource, object)).collect();
-            list
-        }
-    })
+    let objects = page.entries.iter().map(|entry| shown(resource, entry));
+    let objects: Vec<Value> = objects.collect::<Result<_, _>>()?;
+    let form = shape.representation.form;
+    if let Form::Table(version) = form {
+        let now = jiff::Timestamp::now();
+        let table = table::table(columns(resource), objects, metadata(page), shape.include, true, now);
+        return Ok(in_version(table, version));
+    }
+    let listed = |object: Value| match form {
+        Form::Partial(_, version) => partial(&object, version),
+        _ => item(resource, object),
+    };
+    let mut list = head(resource, page, shape);
+    list["items"] = objects.into_iter().map(listed).collect();
+    Ok(list)
 }
 
 /// All of a list but what is listed.
@@ -77,7 +68,7 @@ fn head(resource: &Resource, page: &Page, shape: Shape) -> Value {
     match shape.representation.form {
         Form::Table(version) => {
             let now = jiff::Timestamp::now();
-            let mut table = table::table(columns(resource), &[], metadata(page), shape.include, true, now);
+            let mut table = table::table(columns(resource), [], metadata(page), shape.include, true, now);
             table.as_object_mut().and_then(|table| table.remove("rows"));
             in_version(table, version)
         }
@@ -164,8 +155,7 @@ fn with_continuation(resource: &Resource, mut metadata: Value) -> Value {
 }
 
 /// Items of Kubernetes' own lists leave out what the list says already.
-fn item(resource: &Resource, object: &Value) -> Value {
-    let mut item = object.clone();
+fn item(resource: &Resource, mut item: Value) -> Value {
     if let Some(fields) = item.as_object_mut().filter(|_| resource.is_built_in()) {
         fields.remove("apiVersion");
         fields.remove("kind");

@@ -9,6 +9,7 @@ use super::reply;
 use crate::negotiation::{self, Choice, Form, Swagger};
 use crate::path::Path;
 use crate::status::Status;
+use crate::store::Health;
 use crate::{discovery, openapi};
 
 pub(super) fn serve(exchange: &Exchange<'_>, path: &Path) -> Result<Response<Body>, Status> {
@@ -44,8 +45,8 @@ fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
     let path = exchange.parts.uri.path();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
-        ["healthz" | "livez" | "readyz"] => Ok(health(exchange)),
-        ["healthz" | "livez" | "readyz", "ping"] => Ok(reply::text(200, "ok")),
+        [name @ ("healthz" | "livez" | "readyz")] => Ok(health(exchange, name)),
+        [name @ ("healthz" | "livez" | "readyz"), check] => Ok(one_check(exchange, name, check)),
         ["version"] => Ok(reply::object(200, &version(), exchange.plain_style())),
         ["api"] => groups(exchange, true),
         ["apis"] => groups(exchange, false),
@@ -67,11 +68,36 @@ fn other(exchange: &Exchange<'_>) -> Result<Response<Body>, Status> {
     }
 }
 
-fn health(exchange: &Exchange<'_>) -> Response<Body> {
-    let name = exchange.parts.uri.path().trim_matches('/');
-    match exchange.query.get("verbose") {
-        None => reply::text(200, "ok"),
-        Some(_) => reply::text(200, &format!("[+]ping ok\n[+]store ok\n{name} check passed\n")),
+/// What is looked at, and whether it is well. Whoever is alive can recover from what keeps it from being ready.
+fn checks(exchange: &Exchange<'_>, name: &str) -> Vec<(&'static str, bool)> {
+    let store = exchange.server.api.store().health();
+    if name == "livez" {
+        return vec![("ping", true), ("store", store != Health::Closed)];
+    }
+    let controllers = exchange.server.controllers.are_well();
+    vec![("ping", true), ("store", store == Health::Well), ("controllers", controllers)]
+}
+
+fn health(exchange: &Exchange<'_>, name: &str) -> Response<Body> {
+    let checks = checks(exchange, name);
+    let is_well = checks.iter().all(|(_, is_well)| *is_well);
+    if is_well && exchange.query.get("verbose").is_none() {
+        return reply::text(200, "ok");
+    }
+    let line = |(check, is_well): &(&str, bool)| match is_well {
+        true => format!("[+]{check} ok\n"),
+        false => format!("[-]{check} failed: reason withheld\n"),
+    };
+    let lines: String = checks.iter().map(line).collect();
+    let (code, outcome) = if is_well { (200, "passed") } else { (500, "failed") };
+    reply::text(code, &format!("{lines}{name} check {outcome}\n"))
+}
+
+fn one_check(exchange: &Exchange<'_>, name: &str, check: &str) -> Response<Body> {
+    match checks(exchange, name).iter().find(|(known, _)| *known == check) {
+        Some((_, true)) => reply::text(200, "ok"),
+        Some((_, false)) => reply::text(500, "internal server error: reason withheld\n"),
+        None => reply::text(404, "404 page not found\n"),
     }
 }
 

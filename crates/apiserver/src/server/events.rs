@@ -1,19 +1,19 @@
 //! Watches on the wire: one JSON document after another, for as long as both sides want it.
 
-use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
+use futures::future::BoxFuture;
 use futures::stream;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::collection::{columns, in_version, partial, single_metadata};
-use crate::api::{Feed, FeedEvent, shown};
+use crate::api::{Feed, FeedEvent, is_as_stored, shown};
 use crate::negotiation::Form;
 use crate::resource::Resource;
 use crate::status::Status;
@@ -27,6 +27,9 @@ pub(super) struct Channel {
     /// When the server ends it; clients come back by themselves.
     pub deadline: Instant,
     pub stop: CancellationToken,
+    /// Ends when the resource is served no more, or by another edition of its definition: what comes then is not what this
+    /// client was shown.
+    pub retired: BoxFuture<'static, ()>,
 }
 
 /// A watch that ends by itself when the client sets no time, so that connections do not live for ever.
@@ -66,6 +69,9 @@ impl State {
             return None;
         }
         let event = tokio::select! {
+            // Before the first object of the next edition is seen.
+            biased;
+            () = &mut self.channel.retired => return None,
             event = self.feed.next() => event,
             () = tokio::time::sleep_until(self.channel.deadline) => return None,
             () = self.channel.stop.cancelled() => return None,
@@ -86,8 +92,11 @@ impl State {
                 return line("ERROR", &status.to_json());
             }
         };
-        match shown(&self.channel.resource, &entry.value) {
-            Ok(object) => line(name, &self.formed(&object)),
+        if self.channel.form == Form::Whole && is_as_stored(&self.channel.resource, &entry) {
+            return text_line(name, entry.text.json());
+        }
+        match shown(&self.channel.resource, &entry) {
+            Ok(object) => line(name, &self.formed(object)),
             Err(status) => {
                 self.ended = true;
                 line("ERROR", &status.to_json())
@@ -95,17 +104,17 @@ impl State {
         }
     }
 
-    fn formed<'a>(&mut self, object: &'a Value) -> Cow<'a, Value> {
+    fn formed(&mut self, object: Value) -> Value {
         match self.channel.form {
             Form::Table(version) => {
                 let with_headers = !std::mem::replace(&mut self.sent_headers, true);
                 let (columns, include) = (columns(&self.channel.resource), self.channel.include);
-                let (metadata, now) = (single_metadata(object), jiff::Timestamp::now());
-                let table = table::table(columns, &[object], metadata, include, with_headers, now);
-                Cow::Owned(in_version(table, version))
+                let (metadata, now) = (single_metadata(&object), jiff::Timestamp::now());
+                let table = table::table(columns, [object], metadata, include, with_headers, now);
+                in_version(table, version)
             }
-            Form::Partial(_, version) => Cow::Owned(partial(object, version)),
-            _ => Cow::Borrowed(object),
+            Form::Partial(_, version) => partial(&object, version),
+            _ => object,
         }
     }
 
@@ -117,16 +126,14 @@ impl State {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
         let bare = json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata});
-        self.formed(&bare).into_owned()
+        self.formed(bare)
     }
 }
 
 fn line(name: &str, object: &Value) -> Bytes {
-    let mut text = Vec::with_capacity(512);
-    text.extend_from_slice(b"{\"type\":\"");
-    text.extend_from_slice(name.as_bytes());
-    text.extend_from_slice(b"\",\"object\":");
-    serde_json::to_writer(&mut text, object).expect("a JSON value becomes JSON");
-    text.extend_from_slice(b"}\n");
-    text.into()
+    text_line(name, &serde_json::to_vec(object).expect("a JSON value becomes JSON"))
+}
+
+fn text_line(name: &str, object: &[u8]) -> Bytes {
+    [b"{\"type\":\"", name.as_bytes(), b"\",\"object\":", object, b"}\n"].concat().into()
 }

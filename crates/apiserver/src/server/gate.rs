@@ -138,10 +138,9 @@ impl Rules {
             let watches: Result<Vec<Watch>, _> =
                 RULES.iter().map(|resource| store.watch(Scope::resource(resource), at)).collect();
             let Ok(watches) = watches else { continue };
-            let entries: Vec<_> =
-                RULES.iter().flat_map(|it| store.list(&Scope::resource(it)).entries).collect();
-            let index = Arc::new(Index::build(entries.iter().map(|entry| &entry.value)));
-            return Self { index, watches, at };
+            let entries = RULES.iter().flat_map(|it| store.list(&Scope::resource(it)).entries);
+            let objects: Vec<Value> = entries.map(|entry| entry.value()).collect();
+            return Self { index: Arc::new(Index::build(&objects)), watches, at };
         }
     }
 
@@ -169,8 +168,8 @@ impl Rules {
 fn take(index: &mut Index, events: &[Event]) {
     for event in events {
         match event.kind {
-            EventKind::Deleted => index.remove(&event.entry.value),
-            EventKind::Added | EventKind::Modified => index.put(&event.entry.value),
+            EventKind::Deleted => index.remove(&event.entry.value()),
+            EventKind::Added | EventKind::Modified => index.put(&event.entry.value()),
         }
     }
 }
@@ -182,6 +181,6 @@ impl Objects for Known<'_> {
     fn find(&self, resource: &str, namespace: &str, name: &str) -> Option<authentication::Object> {
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
         let entry = self.0.store().get(&crate::store::Key::new(resource, namespace, name))?;
-        Some(authentication::Object::from(&entry.value))
+        Some(authentication::Object::from(&entry.value()))
     }
 }

@@ -8,7 +8,7 @@ use axum::http::{Method, Request, Response, header};
 
 use super::reply::{self, Style};
 use super::strangers::Stranger;
-use super::{Shared, endpoints, limits, resources};
+use super::{Shared, endpoints, gate, limits, resources};
 use crate::negotiation::{Choice, Form, Representation, Syntax, negotiate};
 use crate::options::Query;
 use crate::path::Path;
@@ -25,6 +25,13 @@ pub(super) struct Peer {
     pub connection: Option<Arc<Stranger>>,
 }
 
+impl Peer {
+    /// This program, which needs no connection.
+    pub(super) fn program() -> Self {
+        Self { user: Some(gate::program()), connection: None }
+    }
+}
+
 /// One request, after it was authenticated.
 pub(super) struct Exchange<'a> {
     pub server: &'a Arc<Shared>,
@@ -35,7 +42,24 @@ pub(super) struct Exchange<'a> {
     pub warnings: Mutex<Vec<String>>,
 }
 
+/// Answers a request. What changes something is done by a task of the server's own: a client that hangs up cannot leave it
+/// half done.
 pub(super) async fn handle(server: Arc<Shared>, peer: Peer, request: Request<Body>) -> Response<Body> {
+    if !changes_something(&request) {
+        return respond(server, peer, request).await;
+    }
+    let changes = server.changes.clone();
+    let response = changes.spawn(respond(server, peer, request)).await;
+    response.unwrap_or_else(|error| reply::refusal(&Status::internal(&error.to_string()), Syntax::Json))
+}
+
+fn changes_something(request: &Request<Body>) -> bool {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let path = Path::parse(request.uri().path());
+    !is_read && !matches!(&path, Path::Resource(named) if resources::is_stream(request.method(), named))
+}
+
+async fn respond(server: Arc<Shared>, peer: Peer, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let wants_yaml = parts.headers.get(header::ACCEPT).is_some_and(|accept| accept == "application/yaml");
     match answer(&server, peer, parts, body).await {
@@ -96,7 +120,7 @@ impl Exchange<'_> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend(warnings);
     }
 
-    fn take_warnings(&self) -> Vec<String> {
+    pub(super) fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -32,7 +32,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const HEADERS: Duration = Duration::from_secs(30);
 
 /// How long requests that are being answered may take to end when the server stops.
-const GOODBYE: Duration = Duration::from_secs(5);
+pub(super) const GOODBYE: Duration = Duration::from_secs(5);
 
 pub(super) async fn serve(
     shared: &Arc<Shared>,

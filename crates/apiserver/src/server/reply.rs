@@ -17,6 +17,14 @@ pub(super) struct Style {
     pub is_pretty: bool,
 }
 
+impl Style {
+    /// Whether a whole object is answered as the JSON that is kept of it.
+    pub(super) fn is_plain(self) -> bool {
+        let plain = Representation { syntax: Syntax::Json, form: Form::Whole };
+        self.representation == plain && !self.is_pretty
+    }
+}
+
 pub(super) fn object(code: u16, value: &Value, style: Style) -> Response<Body> {
     let (bytes, media) = match style.representation.syntax {
         Syntax::Json if style.is_pretty => (
@@ -35,8 +43,8 @@ pub(super) fn object(code: u16, value: &Value, style: Style) -> Response<Body> {
     bytes_reply(code, bytes.expect("a JSON value becomes JSON"), media)
 }
 
-pub(super) fn bytes_reply(code: u16, bytes: Vec<u8>, media: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(bytes));
+pub(super) fn bytes_reply(code: u16, bytes: impl Into<Body>, media: &'static str) -> Response<Body> {
+    let mut response = Response::new(bytes.into());
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
@@ -82,7 +90,7 @@ pub(super) fn refusal(status: &Status, syntax: Syntax) -> Response<Body> {
 
 const WARNING: HeaderName = HeaderName::from_static("warning");
 
-/// Two kilobytes for all, as Kubernetes has it: headers of more would make clients give up.
+/// For all of them together, as Kubernetes has it: headers of more would make clients give up.
 const MOST_WARNING_BYTES: usize = 4096;
 
 /// Adds warnings in the form that kubectl prints.

@@ -124,20 +124,29 @@ pub(super) async fn serve(
     path: &ResourcePath,
     body: Body,
 ) -> Result<Response<Body>, Status> {
-    let resource = find(exchange, path)?;
-    let is_watch = verb(&exchange.parts.method, &exchange.query, path) == "watch";
-    exchange.warn(resource.deprecation.clone());
-    let call = Call { exchange, path, resource: &resource };
+    find(exchange, path)?;
     let share = exchange.server.limits.share(&exchange.user);
-    if is_watch && exchange.parts.method == Method::GET && path.subresource.is_none() {
-        let permit = share.watch()?;
-        return share.compute(async { call.watch() }).await.map(|response| holding(response, permit));
-    }
-    let permit = share.request()?;
+    let permit = if is_watch(exchange, path) { share.watch()? } else { share.request()? };
     let body = limits::body(body).await?;
-    let answering = tokio::time::timeout(limits::REQUEST_TIMEOUT, call.answered(body));
-    let answer = share.compute(answering).await.unwrap_or_else(|_| Err(limits::too_late()));
-    answer.map(|response| holding(response, permit))
+    loop {
+        // A body takes its time, and what is served changes meanwhile.
+        let resource = find(exchange, path)?;
+        exchange.warn(resource.deprecation.clone());
+        let call = Call { exchange, path, resource: &resource };
+        let answering = tokio::time::timeout(limits::REQUEST_TIMEOUT, call.answered(body.clone()));
+        match share.compute(answering).await.unwrap_or_else(|_| Err(limits::too_late())) {
+            Err(status) if status.reason == api::OUTDATED => {
+                exchange.take_warnings();
+                exchange.server.api.retired(&resource).await;
+            }
+            answer => return answer.map(|response| holding(response, permit)),
+        }
+    }
+}
+
+fn is_watch(exchange: &Exchange<'_>, path: &ResourcePath) -> bool {
+    let method = &exchange.parts.method;
+    *method == Method::GET && path.subresource.is_none() && verb(method, &exchange.query, path) == "watch"
 }
 
 /// A request for one resource.
@@ -151,6 +160,7 @@ impl Call<'_> {
     async fn answered(&self, body: Bytes) -> Result<Response<Body>, Status> {
         match (&self.exchange.parts.method, self.path.name.as_deref(), self.path.subresource.as_deref()) {
             (_, Some(name), Some(part)) => parts::serve(self, name, part, body).await,
+            _ if is_watch(self.exchange, self.path) => self.watch(),
             (&Method::GET, None, None) => self.list(),
             (&Method::POST, None, None) => self.create(body).await,
             (&Method::DELETE, None, None) => self.delete_collection(body).await,
@@ -207,8 +217,10 @@ impl Call<'_> {
         self.allow(Verb::Get)?;
         let style = self.style()?;
         let entry = self.api().get_since(&self.target(), name, self.exchange.query.get("resourceVersion"))?;
-        let object = api::shown(self.resource, &entry.value)?;
-        self.answer(200, &object, style)
+        if style.is_plain() && api::is_as_stored(self.resource, &entry) {
+            return Ok(reply::bytes_reply(200, entry.text.json().clone(), "application/json"));
+        }
+        self.answer(200, &api::shown(self.resource, &entry)?, style)
     }
 
     fn list(&self) -> Result<Response<Body>, Status> {
@@ -233,6 +245,7 @@ impl Call<'_> {
             include: self.include()?,
             deadline: Instant::now() + wanted.unwrap_or(events::LONGEST).min(events::LONGEST),
             stop: self.exchange.server.stop.clone(),
+            retired: Box::pin(self.api().retired(self.resource)),
         };
         match self.api().watch(self.resource, &self.target(), &options) {
             Ok(feed) => Ok(events::respond(feed, channel)),
@@ -352,7 +365,7 @@ impl Call<'_> {
                 let columns = collection::columns(self.resource);
                 let (include, now) = (self.include()?, jiff::Timestamp::now());
                 collection::in_version(
-                    table::table(columns, &[object], metadata, include, true, now),
+                    table::table(columns, [object.clone()], metadata, include, true, now),
                     version,
                 )
             }

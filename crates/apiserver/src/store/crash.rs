@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::disk::Disk;
 use super::index::{Change, Index};
 use super::plan::Plan;
-use super::{Action, Key, Precondition, Scope, Write};
+use super::{Action, Health, Key, Precondition, Scope, Store, Write};
 
 /// Disks write whole sectors.
 const SECTOR: usize = 512;
@@ -119,7 +119,7 @@ impl StorageBackend for Simulated {
 type State = BTreeMap<Key, Value>;
 
 fn state(index: &Index) -> State {
-    index.list(&Scope::resource("pods")).map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+    index.list(&Scope::resource("pods")).map(|entry| (entry.key.clone(), entry.value())).collect()
 }
 
 fn open(disk: &Simulated) -> (Disk, Index) {
@@ -138,7 +138,12 @@ fn batch(index: &Index, writes: &[(u8, Option<u16>)]) -> Vec<Change> {
             Action::Put(json!({"n": number, "pad": "x".repeat(usize::from(number))}))
         });
         for precondition in [Precondition::Present, Precondition::Absent] {
-            let _ = plan.add(Write { key: key.clone(), precondition, action: action.clone() });
+            let _ = plan.add(Write {
+                key: key.clone(),
+                precondition,
+                action: action.clone(),
+                guards: Vec::new(),
+            });
         }
     }
     plan.changes
@@ -158,7 +163,7 @@ fn commit(disk: &mut Disk, index: &mut Index, writes: &[(u8, Option<u16>)]) -> R
 
 fn applied(mut state: State, change: &Change) -> State {
     match change {
-        Change::Put(entry) => state.insert(entry.key.clone(), entry.value.clone()),
+        Change::Put(entry) => state.insert(entry.key.clone(), entry.value()),
         Change::Delete(entry) => state.remove(&entry.key),
     };
     state
@@ -167,6 +172,23 @@ fn applied(mut state: State, change: &Change) -> State {
 fn writes() -> impl Strategy<Value = Vec<Vec<(u8, Option<u16>)>>> {
     let write = (0..6_u8, proptest::option::weighted(0.8, 0..3000_u16));
     prop::collection::vec(prop::collection::vec(write, 1..6), 1..8)
+}
+
+#[tokio::test]
+async fn a_store_knows_whether_its_writes_reach_the_disk() {
+    let platter = Simulated::default();
+    let backend = platter.clone();
+    let store = Store::start(Disk::backend(move || backend.clone()).unwrap(), 10).unwrap();
+    let put = |precondition| store.put(Key::new("pods", None, "a"), precondition, json!({}));
+    put(Precondition::Absent).await.unwrap();
+    assert_eq!(store.health(), Health::Well);
+    platter.fail_after(0);
+    put(Precondition::Present).await.unwrap_err();
+    put(Precondition::Absent).await.unwrap_err();
+    assert_eq!(store.health(), Health::Failing, "what is refused for itself says nothing");
+    platter.mend();
+    put(Precondition::Present).await.unwrap();
+    assert_eq!(store.health(), Health::Well);
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! The file: a redb database of objects by key, and the revision they are at. A commit is whole or absent.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -7,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use redb::{
-    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+    AccessGuard, Builder, Database, DatabaseError, ReadOnlyTable, ReadableDatabase, ReadableTable,
+    StorageBackend, StorageError, TableDefinition, TableError,
 };
-use serde_json::Value;
 use thiserror::Error;
 
 use super::index::{Change, Index};
 use super::{Entry, Key, Revision};
+use crate::text::read;
 
 /// Revision in 8 bytes, then the object as JSON.
 const OBJECTS: TableDefinition<&str, &[u8]> = TableDefinition::new("objects");
@@ -80,19 +82,18 @@ impl Disk {
 
     fn new(reopen: impl Fn() -> Result<Database, OpenError> + Send + 'static) -> Result<Self, OpenError> {
         let database = reopen()?;
-        initialise(&database).map_err(OpenError::Unreadable)?;
+        match format(&database).map_err(OpenError::Unreadable)? {
+            None => initialise(&database).map_err(OpenError::Unreadable)?,
+            Some(CURRENT_FORMAT) => {}
+            Some(found) => return Err(OpenError::Format { found }),
+        }
         Ok(Self { database: Some(database), reopen: Box::new(reopen), doubtful: Vec::new() })
     }
 
     pub(super) fn load(&self, history: usize) -> Result<Index, OpenError> {
         let database = self.database.as_ref().expect("a new disk has its database");
-        let format = fact(database, FORMAT).map_err(OpenError::Unreadable)?;
-        if format != CURRENT_FORMAT {
-            return Err(OpenError::Format { found: format });
-        }
         let revision = fact(database, REVISION).map_err(OpenError::Unreadable)?;
-        let objects = rows(database).map_err(OpenError::Unreadable)?.into_iter().map(parsed);
-        Ok(Index::new(objects.collect::<Result<_, _>>()?, Revision(revision), history))
+        Ok(Index::new(objects(database)?, Revision(revision), history))
     }
 
     /// Writes a batch on top of what `index` holds and waits for the disk.
@@ -134,12 +135,11 @@ fn open(path: &Path) -> Result<Database, OpenError> {
     })
 }
 
-/// A file is there after a power loss only if its folder was synced too.
+/// A file is there after a power loss only if its folder was synced too, which whoever made it may not have come to.
 fn create(path: &Path) -> io::Result<File> {
-    let is_new = !path.exists();
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    if let Some(folder) = path.parent().filter(|_| is_new) {
+    if let Some(folder) = path.parent() {
         File::open(folder)?.sync_all()?;
     }
     Ok(file)
@@ -151,15 +151,22 @@ fn builder() -> Builder {
     builder
 }
 
+/// None for a file that was just made.
+fn format(database: &Database) -> Result<Option<u64>, redb::Error> {
+    let facts = match database.begin_read()?.open_table(FACTS) {
+        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+        facts => facts?,
+    };
+    Ok(facts.get(FORMAT)?.map(|value| value.value()))
+}
+
 fn initialise(database: &Database) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     {
         transaction.open_table(OBJECTS)?;
         let mut facts = transaction.open_table(FACTS)?;
-        if facts.get(FORMAT)?.is_none() {
-            facts.insert(FORMAT, CURRENT_FORMAT)?;
-            facts.insert(REVISION, 0)?;
-        }
+        facts.insert(FORMAT, CURRENT_FORMAT)?;
+        facts.insert(REVISION, 0)?;
     }
     Ok(transaction.commit()?)
 }
@@ -169,19 +176,26 @@ fn fact(database: &Database, name: &str) -> Result<u64, redb::Error> {
     Ok(facts.get(name)?.map(|value| value.value()).unwrap_or_default())
 }
 
-fn rows(database: &Database) -> Result<Vec<(Key, Vec<u8>)>, redb::Error> {
-    let objects = database.begin_read()?.open_table(OBJECTS)?;
-    let rows = objects
-        .iter()?
-        .map(|row| row.map(|(key, value)| (Key::from_text(key.value()), value.value().to_vec())));
-    Ok(rows.collect::<Result<_, _>>()?)
+fn objects(database: &Database) -> Result<BTreeMap<Key, Arc<Entry>>, OpenError> {
+    let unreadable = |error: redb::Error| OpenError::Unreadable(error);
+    let table = table(database).map_err(unreadable)?;
+    let rows = table.iter().map_err(|error| unreadable(error.into()))?;
+    let row = |row: Result<(AccessGuard<'_, &str>, AccessGuard<'_, &[u8]>), StorageError>| {
+        let (key, row) = row.map_err(|error| unreadable(error.into()))?;
+        let entry = entry(Key::from_text(key.value()), row.value())?;
+        Ok((entry.key.clone(), entry))
+    };
+    rows.map(row).collect()
 }
 
-fn parsed((key, row): (Key, Vec<u8>)) -> Result<(Key, Arc<Entry>), OpenError> {
+fn table(database: &Database) -> Result<ReadOnlyTable<&'static str, &'static [u8]>, redb::Error> {
+    Ok(database.begin_read()?.open_table(OBJECTS)?)
+}
+
+fn entry(key: Key, row: &[u8]) -> Result<Arc<Entry>, OpenError> {
     let (revision, json) = row.split_first_chunk().unwrap_or((&[0; 8], &[]));
-    let revision = Revision(u64::from_be_bytes(*revision));
-    match serde_json::from_slice::<Value>(json) {
-        Ok(value) => Ok((key.clone(), Arc::new(Entry { key, revision, value }))),
+    match read(json) {
+        Ok(object) => Ok(Entry::of(key, Revision(u64::from_be_bytes(*revision)), &object)),
         Err(source) => Err(OpenError::Damaged { key, source }),
     }
 }
@@ -218,5 +232,5 @@ fn undo(database: &Database, doubtful: &[Key], index: &Index) -> Result<(), redb
 }
 
 fn row(entry: &Entry) -> Vec<u8> {
-    [entry.revision.0.to_be_bytes().as_slice(), entry.value.to_string().as_bytes()].concat()
+    [entry.revision.0.to_be_bytes().as_slice(), &entry.text.json()[..]].concat()
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Key;
+use super::{Key, Summary};
+use crate::text::Text;
 
 /// A moment in the store's life: every write makes the next one. Clients see it as `resourceVersion`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,24 +36,54 @@ impl FromStr for Revision {
 }
 
 /// An object as it was stored at some revision. Its `metadata.resourceVersion` says the same.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub key: Key,
     pub revision: Revision,
-    pub value: Value,
+    pub text: Text,
+    pub summary: Summary,
+}
+
+/// A write that was made: what is stored now, and the same as the tree from which it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    pub entry: Arc<Entry>,
+    pub object: Value,
 }
 
 impl Entry {
+    /// An object that bears its revision already.
+    pub(crate) fn of(key: Key, revision: Revision, object: &Value) -> Arc<Self> {
+        Arc::new(Self { key, revision, text: Text::of(object), summary: Summary::of(object) })
+    }
+
+    /// The object as a tree, made anew each time.
+    pub fn value(&self) -> Value {
+        self.text.value()
+    }
+
+    /// The same object as if this revision had stored it.
+    pub fn at(&self, revision: Revision) -> Arc<Self> {
+        Written::new(self.key.clone(), revision, self.value()).entry
+    }
+
+    /// About what it takes of memory.
+    pub(super) fn weight(&self) -> usize {
+        size_of::<Self>() + self.key.as_text().len() + self.text.json().len()
+    }
+}
+
+impl Written {
     /// The object at the revision of this write.
-    pub(super) fn new(key: Key, revision: Revision, mut value: Value) -> Arc<Self> {
-        if let Some(object) = value.as_object_mut() {
+    pub(super) fn new(key: Key, revision: Revision, mut object: Value) -> Self {
+        if let Some(fields) = object.as_object_mut() {
             let metadata =
-                object.entry("metadata").or_insert_with(|| Value::Object(serde_json::Map::default()));
+                fields.entry("metadata").or_insert_with(|| Value::Object(serde_json::Map::default()));
             if let Some(metadata) = metadata.as_object_mut() {
                 metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
             }
         }
-        Arc::new(Self { key, revision, value })
+        Self { entry: Entry::of(key, revision, &object), object }
     }
 }
 

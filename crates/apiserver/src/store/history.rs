@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
 use thiserror::Error;
 
 use super::{Event, Revision};
@@ -73,30 +72,18 @@ impl History {
 
 /// About what an event holds in memory. What it replaced may be held by nothing else any more.
 fn taken(event: &Event) -> usize {
-    let previous = event.previous.as_ref().map_or(0, |previous| weight(&previous.value));
-    weight(&event.entry.value) + previous
-}
-
-/// Nodes of a tree weigh more than their text.
-fn weight(value: &Value) -> usize {
-    const NODE: usize = 64;
-    NODE + match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| NODE + name.len() + weight(value)).sum(),
-        _ => 0,
-    }
+    event.entry.weight() + event.previous.as_ref().map_or(0, |previous| previous.weight())
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::{Entry, EventKind, Key};
+    use super::super::{EventKind, Key, Written};
     use super::*;
 
     fn event(revision: u64) -> Event {
-        let entry = Entry::new(Key::new("pods", None, "a"), Revision(revision), json!({}));
+        let entry = Written::new(Key::new("pods", None, "a"), Revision(revision), json!({})).entry;
         Event { kind: EventKind::Modified, entry, previous: None }
     }
 
@@ -108,7 +95,7 @@ mod tests {
     fn large_events_shorten_the_past_and_the_latest_stays() {
         let large = |revision| {
             let value = json!({"data": "x".repeat(1000)});
-            let entry = Entry::new(Key::new("pods", None, "a"), Revision(revision), value);
+            let entry = Written::new(Key::new("pods", None, "a"), Revision(revision), value).entry;
             Event { kind: EventKind::Modified, entry, previous: None }
         };
         let mut history = History { most_bytes: 3000, ..History::new(Revision(0), 100) };

@@ -1,6 +1,7 @@
 //! All objects and the recent history, in memory. Changes come from committed batches only.
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{self, Excluded, Unbounded};
 use std::sync::Arc;
 
 use super::history::{Expired, History};
@@ -41,23 +42,33 @@ impl Index {
     }
 
     pub(super) fn list(&self, scope: &Scope) -> impl Iterator<Item = &Arc<Entry>> {
-        self.objects
-            .range(scope.start())
-            .map(|(_, entry)| entry)
-            .take_while(|entry| scope.contains(&entry.key))
+        self.range(scope, scope.start())
     }
 
-    /// Undoes, on a copy, what happened in the scope since.
-    pub(super) fn list_at(&self, scope: &Scope, revision: Revision) -> Result<Vec<Arc<Entry>>, Expired> {
-        let mut then: BTreeMap<&Key, &Arc<Entry>> =
-            self.list(scope).map(|entry| (&entry.key, entry)).collect();
-        for event in self.events(scope, revision)?.rev() {
-            match &event.previous {
-                Some(previous) => then.insert(&previous.key, previous),
-                None => then.remove(&event.entry.key),
-            };
+    /// What was in the scope at a revision, or the part of it that comes after a key.
+    pub(super) fn list_at(
+        &self,
+        scope: &Scope,
+        revision: Revision,
+        after: Option<&Key>,
+    ) -> Result<Vec<Arc<Entry>>, Expired> {
+        let is_wanted = |key: &Key| after.is_none_or(|after| key > after);
+        let since = self.events(scope, revision)?.rev().filter(|event| is_wanted(&event.entry.key));
+        // The earliest change comes last, and what it replaced is what was there.
+        let changed: BTreeMap<&Key, Option<&Arc<Entry>>> =
+            since.map(|event| (&event.entry.key, event.previous.as_ref())).collect();
+        let start = after.map_or_else(|| scope.start(), |key| (Excluded(key.clone()), Unbounded));
+        let unchanged = self.range(scope, start).filter(|entry| !changed.contains_key(&entry.key));
+        let mut then: Vec<Arc<Entry>> =
+            unchanged.chain(changed.values().copied().flatten()).cloned().collect();
+        if !changed.is_empty() {
+            then.sort_by(|one, other| one.key.cmp(&other.key));
         }
-        Ok(then.into_values().cloned().collect())
+        Ok(then)
+    }
+
+    fn range(&self, scope: &Scope, start: (Bound<Key>, Bound<Key>)) -> impl Iterator<Item = &Arc<Entry>> {
+        self.objects.range(start).map(|(_, entry)| entry).take_while(|entry| scope.contains(&entry.key))
     }
 
     pub(super) fn events<'a>(

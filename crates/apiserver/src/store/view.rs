@@ -1,5 +1,6 @@
 //! What readers see: the index behind a lock that is held for moments, and a bell that rings at each commit.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use tokio::sync::watch;
@@ -18,12 +19,13 @@ pub struct Listing {
 pub(super) struct View {
     index: RwLock<Index>,
     latest: watch::Sender<Revision>,
+    is_failing: AtomicBool,
 }
 
 impl View {
     pub(super) fn new(index: Index) -> Self {
         let latest = watch::Sender::new(index.revision());
-        Self { index: RwLock::new(index), latest }
+        Self { index: RwLock::new(index), latest, is_failing: AtomicBool::new(false) }
     }
 
     /// Nothing that holds the lock can panic half-way through a change, so a poisoned one is as good as any.
@@ -44,8 +46,13 @@ impl View {
         Listing { revision: index.revision(), entries: index.list(scope).cloned().collect() }
     }
 
-    pub(super) fn list_at(&self, scope: &Scope, revision: Revision) -> Result<Listing, Expired> {
-        Ok(Listing { revision, entries: self.index().list_at(scope, revision)? })
+    pub(super) fn list_at(
+        &self,
+        scope: &Scope,
+        revision: Revision,
+        after: Option<&Key>,
+    ) -> Result<Listing, Expired> {
+        Ok(Listing { revision, entries: self.index().list_at(scope, revision, after)? })
     }
 
     /// Shows a committed batch, all of it at once.
@@ -57,6 +64,15 @@ impl View {
         let revision = index.revision();
         drop(index);
         self.latest.send_replace(revision);
+    }
+
+    /// Whether the disk refused the last batch.
+    pub(super) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_failing(&self, is_failing: bool) {
+        self.is_failing.store(is_failing, Ordering::Relaxed);
     }
 
     pub(super) fn bell(&self) -> watch::Receiver<Revision> {

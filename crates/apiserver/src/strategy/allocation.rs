@@ -33,6 +33,29 @@ impl AddressRange {
     }
 }
 
+/// The addresses and node ports of one Service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claims {
+    addresses: BTreeSet<u32>,
+    ports: BTreeSet<u32>,
+}
+
+impl Claims {
+    pub fn of(service: &Value) -> Self {
+        Self { addresses: addresses_of(service).collect(), ports: ports_of(service).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty() && self.ports.is_empty()
+    }
+
+    /// Whether another Service has any of them.
+    pub fn meet(&self, other: &Value) -> bool {
+        addresses_of(other).any(|address| self.addresses.contains(&address))
+            || ports_of(other).any(|port| self.ports.contains(&port))
+    }
+}
+
 /// Numbers of a range that are given out, each to one.
 pub(super) struct Pool {
     range: RangeInclusive<u32>,

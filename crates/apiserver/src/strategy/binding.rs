@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::pod::set_condition;
 use crate::field;
 use crate::identity::GroupResource;
+use crate::object::Object;
 use crate::pointer;
-use crate::status::Status;
+use crate::status::{Status, Unmet};
 
 /// Puts a Pod on the node that a Binding names.
 pub fn bind(pod: &mut Value, binding: &Value, now: Timestamp) -> Result<(), Status> {
@@ -16,6 +17,7 @@ pub fn bind(pod: &mut Value, binding: &Value, now: Timestamp) -> Result<(), Stat
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
     check_target(&binding["target"])?;
+    check_meant(pod, binding, &name)?;
     check_free(pod, &name)?;
     pointer::set(pod, "/spec/nodeName", binding["target"]["name"].clone());
     pointer::remove(pod, "/status/nominatedNodeName");
@@ -37,6 +39,19 @@ fn check_target(target: &Value) -> Result<(), Status> {
         return Ok(());
     };
     Err(Status::new(500, "", error.to_string()))
+}
+
+/// A binding may say which Pod of the name it means, and in which state.
+fn check_meant(pod: &Value, binding: &Value, name: &str) -> Result<(), Status> {
+    for (field, title) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
+        let (wanted, actual) = (binding.meta_text(field), pod.meta_text(field));
+        if !wanted.is_empty() && wanted != actual {
+            let key = format!("/registry/pods/{}/{name}", pod.meta_text("namespace"));
+            let unmet = Unmet { key: &key, title, wanted, actual };
+            return Err(Status::unmet(&GroupResource::new("", "pods"), name, unmet));
+        }
+    }
+    Ok(())
 }
 
 fn check_free(pod: &Value, name: &str) -> Result<(), Status> {

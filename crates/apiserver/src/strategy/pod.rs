@@ -44,7 +44,7 @@ pub(super) fn prepare_update(subresource: Option<&str>, new: &mut Value, old: &V
 }
 
 /// Adds a condition, or replaces that of its type; the time is that of the last change.
-pub(super) fn set_condition(pod: &mut Value, mut condition: Value, now: Timestamp) {
+pub fn set_condition(pod: &mut Value, mut condition: Value, now: Timestamp) {
     condition["lastProbeTime"] = Value::Null;
     condition["lastTransitionTime"] = time(now).into();
     let conditions = list_mut(pod, "/status/conditions");

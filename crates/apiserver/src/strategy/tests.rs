@@ -35,6 +35,25 @@ fn a_binding_puts_a_pod_on_a_node() {
 }
 
 #[test]
+fn a_binding_is_for_the_pod_that_it_means() {
+    let node = json!({"kind": "Node", "name": "n"});
+    let mut pod = pending();
+    pod["metadata"] = json!({"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "7"});
+    let bound = |field: &str, value: &str| {
+        let mut binding = binding(node.clone());
+        binding["metadata"][field] = value.into();
+        bind(&mut pod.clone(), &binding, noon()).map_err(|status| (status.code, status.message))
+    };
+    assert_eq!((bound("uid", "u"), bound("resourceVersion", "7")), (Ok(()), Ok(())));
+    let start = "Operation cannot be fulfilled on pods \"a\": StorageError: invalid object, Code: 4, Key: \
+                 /registry/pods/default/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ";
+    let message = format!("{start}UID in precondition: other, UID in object meta: u");
+    assert_eq!(bound("uid", "other"), Err((409, message)));
+    let message = format!("{start}ResourceVersion in precondition: 1, ResourceVersion in object meta: 7");
+    assert_eq!(bound("resourceVersion", "1"), Err((409, message)));
+}
+
+#[test]
 fn bindings_that_cannot_be_are_refused_in_the_words_of_the_real_server() {
     let refused = |pod: &Value, binding: &Value| {
         let status = bind(&mut pod.clone(), binding, noon()).unwrap_err();

@@ -21,7 +21,7 @@ fn recorded_objects_have_the_rows_that_they_had_in_kubernetes() {
         let columns = columns_of(kind);
         for expected in recorded["rows"].as_array().unwrap() {
             let object = &expected["object"];
-            let row = columns.row(object, IncludeObject::Object, moment(&recorded["now"]));
+            let row = columns.row(object.clone(), IncludeObject::Object, moment(&recorded["now"]));
             assert_eq!(row, *expected, "{kind}");
             assert_eq!(row["cells"].as_array().unwrap().len(), columns.definitions.len(), "{kind}");
         }
@@ -33,7 +33,7 @@ fn recorded_custom_columns_are_what_they_were_in_kubernetes() {
     let recorded: Value = serde_json::from_str(include_str!("recorded_custom.json")).unwrap();
     let columns = Columns::from_definition(recorded["columns"].as_array().unwrap());
     assert_eq!(Value::from(columns.definitions.clone()), recorded["definitions"]);
-    let row = columns.row(&recorded["object"], IncludeObject::None, moment(&recorded["now"]));
+    let row = columns.row(recorded["object"].clone(), IncludeObject::None, moment(&recorded["now"]));
     for (index, definition) in columns.definitions.iter().enumerate() {
         assert_eq!(row["cells"][index], recorded["cells"][index], "{definition}");
     }
@@ -44,8 +44,14 @@ fn a_definition_without_columns_shows_the_age() {
     let columns = Columns::from_definition(&[]);
     let object = json!({"metadata": {"name": "a", "creationTimestamp": "2026-11-15T10:00:00Z"}});
     let now = "2026-11-15T10:05:00Z".parse().unwrap();
-    let table =
-        table(&columns, &[&object], json!({"resourceVersion": "7"}), IncludeObject::Metadata, true, now);
+    let table = table(
+        &columns,
+        [object.clone()],
+        json!({"resourceVersion": "7"}),
+        IncludeObject::Metadata,
+        true,
+        now,
+    );
     let names: Vec<&Value> = columns.definitions.iter().map(|definition| &definition["name"]).collect();
     assert_eq!(names, ["Name", "Age"]);
     let row = json!({
@@ -72,7 +78,7 @@ fn a_path_that_cannot_be_read_takes_the_columns_behind_it_away() {
 #[test]
 fn columns_are_sent_only_when_asked_for() {
     let table = |columns: &Columns| {
-        table(columns, &[], json!({}), IncludeObject::None, false, "2026-11-15T10:05:00Z".parse().unwrap())
+        table(columns, [], json!({}), IncludeObject::None, false, "2026-11-15T10:05:00Z".parse().unwrap())
     };
     let (pods, roles) = (table(&columns_of("Pod")), table(&columns_of("Role.rbac.authorization.k8s.io")));
     assert_eq!(pods["columnDefinitions"], Value::Null);
@@ -92,7 +98,7 @@ fn what_a_row_holds_of_its_object_is_one_of_three_things() {
 fn a_bookmark_is_a_row_of_nothing_but_its_revision() {
     let bookmark = json!({"metadata": {"resourceVersion": "9"}});
     let now = "2026-11-15T10:05:00Z".parse().unwrap();
-    let row = columns_of("ConfigMap").row(&bookmark, IncludeObject::Metadata, now);
+    let row = columns_of("ConfigMap").row(bookmark.clone(), IncludeObject::Metadata, now);
     assert_eq!(row["cells"], json!(["", 0, "<unknown>"]));
     assert_eq!(row["object"]["metadata"], bookmark["metadata"]);
 }
@@ -104,7 +110,7 @@ fn objects_that_lack_everything_have_rows_all_the_same() {
     for kind in recorded.keys() {
         for object in [json!(null), json!({}), json!({"metadata": [], "spec": 1, "status": "x"})] {
             let columns = columns_of(kind);
-            let row = columns.row(&object, IncludeObject::Metadata, now);
+            let row = columns.row(object, IncludeObject::Metadata, now);
             assert_eq!(row["cells"].as_array().unwrap().len(), columns.definitions.len(), "{kind}");
         }
     }

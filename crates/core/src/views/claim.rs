@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Unreadable, View, deadline, optional, status};
+use super::{BadField, View, deadline, optional, status};
 use crate::document::{Document, Documents};
 use crate::object::Metadata;
 use crate::write::Kind;
@@ -117,18 +117,18 @@ impl ClaimView {
 impl View for ClaimView {
     const KIND: Kind = Kind::SandboxClaim;
 
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField> {
         let spec = &object["spec"];
         let lifecycle = &spec["lifecycle"];
         let seconds = |value: &Value, field| {
-            let seconds: Option<i32> = optional(&metadata, value, field)?;
+            let seconds: Option<i32> = optional(value, field)?;
             Ok(seconds.map(|seconds| SignedDuration::from_secs(seconds.into())))
         };
-        let policy = optional(&metadata, &lifecycle["shutdownPolicy"], "spec.lifecycle.shutdownPolicy")?;
-        let pod_metadata = optional(&metadata, &spec["additionalPodMetadata"], "spec.additionalPodMetadata")?;
+        let policy = optional(&lifecycle["shutdownPolicy"], "spec.lifecycle.shutdownPolicy")?;
+        let pod_metadata = optional(&spec["additionalPodMetadata"], "spec.additionalPodMetadata")?;
         Ok(Self {
             request: Request::read(&metadata, spec["warmPoolRef"]["name"].as_str().unwrap_or_default()),
-            shutdown_time: deadline(&metadata, &lifecycle["shutdownTime"], "spec.lifecycle.shutdownTime")?,
+            shutdown_time: deadline(&lifecycle["shutdownTime"], "spec.lifecycle.shutdownTime")?,
             ttl_after_finished: seconds(
                 &lifecycle["ttlSecondsAfterFinished"],
                 "spec.lifecycle.ttlSecondsAfterFinished",
@@ -137,11 +137,11 @@ impl View for ClaimView {
                 &lifecycle["ttlSecondsAfterExpired"],
                 "spec.lifecycle.ttlSecondsAfterExpired",
             )?,
-            lost_sandbox_policy: optional(&metadata, &spec["lostSandboxPolicy"], "spec.lostSandboxPolicy")?
+            lost_sandbox_policy: optional(&spec["lostSandboxPolicy"], "spec.lostSandboxPolicy")?
                 .unwrap_or_default(),
             shutdown_policy: policy.unwrap_or_default(),
             additional_pod_metadata: pod_metadata.unwrap_or_default(),
-            env: optional(&metadata, &spec["env"], "spec.env")?.unwrap_or_default(),
+            env: optional(&spec["env"], "spec.env")?.unwrap_or_default(),
             volumes: (&spec["volumeClaimTemplates"]).into(),
             status: status(object),
             phase: object["status"]["phase"].as_str().unwrap_or_default().to_owned(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Unreadable, View};
+use super::{BadField, View};
 use crate::document::{Document, Documents};
 use crate::object::Metadata;
 use crate::write::Kind;
@@ -16,7 +16,7 @@ pub struct NetworkPolicyView {
 impl View for NetworkPolicyView {
     const KIND: Kind = Kind::NetworkPolicy;
 
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField> {
         Ok(Self { metadata, spec: (&object["spec"]).into() })
     }
 

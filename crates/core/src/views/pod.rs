@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Unreadable, View};
+use super::{BadField, View};
 use crate::object::Metadata;
 use crate::write::Kind;
 
@@ -48,7 +48,7 @@ impl PodView {
 impl View for PodView {
     const KIND: Kind = Kind::Pod;
 
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField> {
         let status = &object["status"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let condition = |type_: &str| {

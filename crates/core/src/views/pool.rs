@@ -3,7 +3,7 @@
 use asb_types::v1beta1::{SandboxWarmPoolStatus, UpdateStrategyType};
 use serde_json::Value;
 
-use super::{Unreadable, View, optional, status};
+use super::{BadField, View, optional, status};
 use crate::object::Metadata;
 use crate::write::Kind;
 
@@ -47,10 +47,10 @@ impl Bound {
 impl View for PoolView {
     const KIND: Kind = Kind::SandboxWarmPool;
 
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField> {
         let spec = &object["spec"];
         let count = |value: &Value, field| {
-            let count: Option<u32> = optional(&metadata, value, field)?;
+            let count: Option<u32> = optional(value, field)?;
             Ok(count.map(|count| count as usize))
         };
         let strategy = &spec["updateStrategy"];
@@ -59,8 +59,7 @@ impl View for PoolView {
             min_size: count(&spec["minSize"], "spec.minSize")?,
             max_size: count(&spec["maxSize"], "spec.maxSize")?,
             template: spec["sandboxTemplateRef"]["name"].as_str().unwrap_or_default().to_owned(),
-            update_strategy: optional(&metadata, &strategy["type"], "spec.updateStrategy.type")?
-                .unwrap_or_default(),
+            update_strategy: optional(&strategy["type"], "spec.updateStrategy.type")?.unwrap_or_default(),
             max_unavailable: Bound::read(&strategy["maxUnavailable"]),
             max_surge: Bound::read(&strategy["maxSurge"]),
             status: status(object),

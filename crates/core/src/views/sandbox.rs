@@ -8,7 +8,7 @@ use asb_types::v1beta1::{OperatingMode, SandboxStatus};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::{Unreadable, View, deadline, optional, status};
+use super::{BadField, View, deadline, optional, status};
 use crate::conditions;
 use crate::document::{Document, Documents};
 use crate::object::{Metadata, text_map};
@@ -58,26 +58,19 @@ impl SandboxView {
 impl View for SandboxView {
     const KIND: Kind = Kind::Sandbox;
 
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField> {
         let spec = &object["spec"];
-        let ttl: Option<u32> =
-            optional(&metadata, &spec["ttlSecondsAfterExpired"], "spec.ttlSecondsAfterExpired")?;
+        let ttl: Option<u32> = optional(&spec["ttlSecondsAfterExpired"], "spec.ttlSecondsAfterExpired")?;
         let when_deleted = &spec["volumeClaimRetentionPolicy"]["whenDeleted"];
         Ok(Self {
             pod: PodBlueprint::read(&spec["podTemplate"]),
             volumes: (&spec["volumeClaimTemplates"]).into(),
-            service: optional(&metadata, &spec["service"], "spec.service")?,
-            shutdown_time: deadline(&metadata, &spec["shutdownTime"], "spec.shutdownTime")?,
-            shutdown_policy: optional(&metadata, &spec["shutdownPolicy"], "spec.shutdownPolicy")?
+            service: optional(&spec["service"], "spec.service")?,
+            shutdown_time: deadline(&spec["shutdownTime"], "spec.shutdownTime")?,
+            shutdown_policy: optional(&spec["shutdownPolicy"], "spec.shutdownPolicy")?.unwrap_or_default(),
+            operating_mode: optional(&spec["operatingMode"], "spec.operatingMode")?.unwrap_or_default(),
+            volumes_when_deleted: optional(when_deleted, "spec.volumeClaimRetentionPolicy.whenDeleted")?
                 .unwrap_or_default(),
-            operating_mode: optional(&metadata, &spec["operatingMode"], "spec.operatingMode")?
-                .unwrap_or_default(),
-            volumes_when_deleted: optional(
-                &metadata,
-                when_deleted,
-                "spec.volumeClaimRetentionPolicy.whenDeleted",
-            )?
-            .unwrap_or_default(),
             ttl_after_expired: ttl.map(|seconds| SignedDuration::from_secs(seconds.into())),
             status: status(object),
             metadata,

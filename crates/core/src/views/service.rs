@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Unreadable, View};
+use super::{BadField, View};
 use crate::document::{Document, Documents};
 use crate::object::{Metadata, text_map};
 use crate::write::Kind;
@@ -22,7 +22,7 @@ pub struct ServiceView {
 impl View for ServiceView {
     const KIND: Kind = Kind::Service;
 
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField> {
         let spec = &object["spec"];
         Ok(Self {
             metadata,

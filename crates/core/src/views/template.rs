@@ -6,7 +6,7 @@ use asb_types::network::NetworkPolicyManagement;
 use asb_types::v1beta1::SandboxTemplateStatus;
 use serde_json::Value;
 
-use super::{PodBlueprint, Unreadable, View, optional, status};
+use super::{BadField, PodBlueprint, View, optional, status};
 use crate::document::Document;
 use crate::object::Metadata;
 use crate::write::Kind;
@@ -29,17 +29,16 @@ pub struct TemplateView {
 impl View for TemplateView {
     const KIND: Kind = Kind::SandboxTemplate;
 
-    fn read(metadata: Metadata, object: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, object: &Value) -> Result<Self, BadField> {
         let spec = &object["spec"];
-        let management =
-            optional(&metadata, &spec["networkPolicyManagement"], "spec.networkPolicyManagement")?;
-        let env_policy = optional(&metadata, &spec["envVarsInjectionPolicy"], "spec.envVarsInjectionPolicy")?;
+        let management = optional(&spec["networkPolicyManagement"], "spec.networkPolicyManagement")?;
+        let env_policy = optional(&spec["envVarsInjectionPolicy"], "spec.envVarsInjectionPolicy")?;
         let volumes_policy =
-            optional(&metadata, &spec["volumeClaimTemplatesPolicy"], "spec.volumeClaimTemplatesPolicy")?;
+            optional(&spec["volumeClaimTemplatesPolicy"], "spec.volumeClaimTemplatesPolicy")?;
         Ok(Self {
             pod: PodBlueprint::read(&spec["podTemplate"]),
             volumes: (&spec["volumeClaimTemplates"]).into(),
-            service: optional(&metadata, &spec["service"], "spec.service")?,
+            service: optional(&spec["service"], "spec.service")?,
             network_policy: (&spec["networkPolicy"]).into(),
             network_policy_management: management.unwrap_or_default(),
             env_policy: env_policy.unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Unreadable, View};
+use super::{BadField, View};
 use crate::object::Metadata;
 use crate::write::Kind;
 
@@ -14,7 +14,7 @@ pub struct VolumeView {
 impl View for VolumeView {
     const KIND: Kind = Kind::PersistentVolumeClaim;
 
-    fn read(metadata: Metadata, _: &Value) -> Result<Self, Unreadable> {
+    fn read(metadata: Metadata, _: &Value) -> Result<Self, BadField> {
         Ok(Self { metadata })
     }
 

@@ -20,7 +20,7 @@ pub(super) async fn of_stuck_pods(observed: &Observed, context: &Context) -> BTr
         match context.writer.read_node(&pod.node).await {
             Ok(node) => drop(nodes.insert(pod.node.clone(), state(node.as_ref()))),
             Err(error) => {
-                tracing::warn!(node = %pod.node, %error, "cannot ask about the node of a Pod that does not end")
+                tracing::warn!(node = %pod.node, %error, "cannot ask about the node of a Pod that does not end");
             }
         }
     }

@@ -18,8 +18,8 @@ use crate::cache::Change;
 impl World {
     /// What the book tells a claim, and which other claims have got something by its asking.
     pub(crate) fn ask(&mut self, asker: &Asker, request: &Request) -> (Answer, Vec<Wake>) {
-        let asked = self.book.ask(asker, request, self.now);
-        (asked.answer, claims(asked.wake))
+        let told = self.book.ask(asker, request, self.now);
+        (told.answer, claims(told.wake))
     }
 
     /// A Sandbox that is not what the book takes it for. It comes back when it changes.

@@ -56,7 +56,10 @@ impl Embedded {
     pub(super) fn start(programs: &Programs, data: &Path) -> Result<Self> {
         let start = Instant::now();
         let mut command = Command::new(&programs.asb);
-        command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data).stdout(Stdio::piped());
+        command
+            .args(["up", "--no-operator", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(data)
+            .stdout(Stdio::piped());
         let mut child = command.spawn().context("starting asb")?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("its output is piped")?).read_line(&mut line)?;

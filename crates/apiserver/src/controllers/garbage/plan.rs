@@ -20,14 +20,17 @@ enum State {
     /// There, and waiting to go until what it owns is gone.
     Waiting,
     Gone,
-    /// Of a kind that is not served, so nobody can say. Nothing is deleted on a guess.
+    /// Of a kind that nobody knows, and never seen, so nobody can say. Nothing is deleted on a guess.
     Unknown,
 }
 
 impl Owner {
-    pub(super) fn there(uid: String, object: &Value) -> Self {
-        let waits = object.is_deleting() && object.has_finalizer(FOREGROUND);
-        Self { uid, state: if waits { State::Waiting } else { State::There } }
+    pub(super) fn there(uid: String) -> Self {
+        Self { uid, state: State::There }
+    }
+
+    pub(super) fn waiting(uid: String) -> Self {
+        Self { uid, state: State::Waiting }
     }
 
     pub(super) fn gone(uid: String) -> Self {
@@ -50,10 +53,10 @@ pub(super) enum Plan {
     OrphanDependents(&'static str),
 }
 
-/// `dependents` is how many objects name this one as their owner; `blocking` is how many of them it must outlive.
-pub(super) fn plan(object: &Value, owners: &[Owner], dependents: usize, blocking: usize) -> Plan {
+/// `owns` says whether others name this object as their owner, and `is_blocked` whether it must outlive some of them.
+pub(super) fn plan(object: &Value, owners: &[Owner], owns: bool, is_blocked: bool) -> Plan {
     if object.is_deleting() {
-        return finish(object, blocking);
+        return finish(object, is_blocked);
     }
     let with = |states: &[State]| owners.iter().filter(|owner| states.contains(&owner.state)).count();
     if owners.is_empty() {
@@ -62,17 +65,17 @@ pub(super) fn plan(object: &Value, owners: &[Owner], dependents: usize, blocking
     if with(&[State::There, State::Unknown]) > 0 {
         return forget(owners);
     }
-    if with(&[State::Waiting]) > 0 && dependents > 0 {
+    if with(&[State::Waiting]) > 0 && owns {
         return Plan::Delete(Propagation::Foreground);
     }
     Plan::Delete(own_propagation(object))
 }
 
 /// An object on its way out waits for the garbage collector only by these two finalizers.
-fn finish(object: &Value, blocking: usize) -> Plan {
+fn finish(object: &Value, is_blocked: bool) -> Plan {
     if object.has_finalizer(ORPHAN) {
         Plan::OrphanDependents(ORPHAN)
-    } else if object.has_finalizer(FOREGROUND) && blocking == 0 {
+    } else if object.has_finalizer(FOREGROUND) && !is_blocked {
         Plan::DropFinalizer(FOREGROUND)
     } else {
         Plan::Nothing
@@ -113,11 +116,11 @@ mod tests {
     }
 
     fn there() -> Owner {
-        Owner::there("there".into(), &alive())
+        Owner::there("there".into())
     }
 
     fn waiting() -> Owner {
-        Owner::there("waiting".into(), &deleting(&[FOREGROUND]))
+        Owner::waiting("waiting".into())
     }
 
     fn gone() -> Owner {
@@ -126,32 +129,35 @@ mod tests {
 
     #[test]
     fn an_object_goes_when_its_last_owner_is_gone() {
-        assert_eq!(plan(&alive(), &[gone()], 0, 0), Plan::Delete(Propagation::Background));
-        assert_eq!(plan(&alive(), &[gone(), waiting()], 0, 0), Plan::Delete(Propagation::Background));
+        assert_eq!(plan(&alive(), &[gone()], false, false), Plan::Delete(Propagation::Background));
+        assert_eq!(plan(&alive(), &[gone(), waiting()], false, false), Plan::Delete(Propagation::Background));
     }
 
     #[test]
     fn nothing_with_a_live_owner_goes() {
-        assert_eq!(plan(&alive(), &[there()], 3, 3), Plan::Nothing);
-        assert_eq!(plan(&alive(), &[there(), gone()], 0, 0), Plan::DropOwners(vec!["gone".into()]));
-        assert_eq!(plan(&alive(), &[there(), waiting()], 0, 0), Plan::DropOwners(vec!["waiting".into()]));
+        assert_eq!(plan(&alive(), &[there()], true, true), Plan::Nothing);
+        assert_eq!(plan(&alive(), &[there(), gone()], false, false), Plan::DropOwners(vec!["gone".into()]));
+        assert_eq!(
+            plan(&alive(), &[there(), waiting()], false, false),
+            Plan::DropOwners(vec!["waiting".into()])
+        );
     }
 
     #[test]
     fn nothing_is_deleted_on_a_guess() {
-        assert_eq!(plan(&alive(), &[Owner::unknown("?".into()), gone()], 0, 0), Plan::Nothing);
-        assert_eq!(plan(&alive(), &[], 5, 5), Plan::Nothing);
+        assert_eq!(plan(&alive(), &[Owner::unknown("?".into()), gone()], false, false), Plan::Nothing);
+        assert_eq!(plan(&alive(), &[], true, true), Plan::Nothing);
     }
 
     #[test]
     fn foreground_deletion_goes_down_the_tree_and_comes_back_up() {
-        assert_eq!(plan(&alive(), &[waiting()], 2, 0), Plan::Delete(Propagation::Foreground));
-        assert_eq!(plan(&deleting(&[FOREGROUND]), &[], 2, 1), Plan::Nothing);
-        assert_eq!(plan(&deleting(&[FOREGROUND]), &[], 2, 0), Plan::DropFinalizer(FOREGROUND));
+        assert_eq!(plan(&alive(), &[waiting()], true, false), Plan::Delete(Propagation::Foreground));
+        assert_eq!(plan(&deleting(&[FOREGROUND]), &[], true, true), Plan::Nothing);
+        assert_eq!(plan(&deleting(&[FOREGROUND]), &[], true, false), Plan::DropFinalizer(FOREGROUND));
     }
 
     #[test]
     fn orphans_are_let_go_before_their_owner() {
-        assert_eq!(plan(&deleting(&[ORPHAN]), &[], 2, 2), Plan::OrphanDependents(ORPHAN));
+        assert_eq!(plan(&deleting(&[ORPHAN]), &[], true, true), Plan::OrphanDependents(ORPHAN));
     }
 }

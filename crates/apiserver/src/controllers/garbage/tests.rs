@@ -1,107 +1,203 @@
-//! The collector on a store of its own, with owners at random.
+//! The collector on a store of its own, with owners at random: in trees and circles, with several owners, with references and
+//! finalizers that come and go by hand, and with deletions that change their mind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::super::Controller;
+use super::super::driver::Driver;
+use super::super::tests::{api, make};
 use super::Collector;
-use crate::api::{Api, Target};
+use super::graph::waits;
+use crate::api::Api;
 use crate::object::Object;
-use crate::options::{DeleteOptions, Propagation, WriteOptions};
-use crate::store::{Disk, Scope, Store};
+use crate::options::{DeleteOptions, Propagation};
+use crate::store::{Entry, Event, EventKind, Key, Revision, Scope};
 
 const MAPS: &str = "configmaps";
 
-async fn api() -> Arc<Api> {
-    let api = Arc::new(Api::new(
-        Store::start(Disk::backend(redb::backends::InMemoryBackend::new).unwrap(), 10_000).unwrap(),
-    ));
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
-    api.ensure("namespaces", "", namespace).await.unwrap();
-    api
+/// Held by a user.
+const HOLD: &str = "example.com/hold";
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A new object with these owners, each of which it may block.
+    Make(Vec<(Index, bool)>),
+    /// Other owners for an object.
+    Own(Index, Vec<(Index, bool)>),
+    Hold(Index),
+    Free(Index),
+    Delete(Index, Propagation),
+    /// The collector looks at so many objects before the next step.
+    Work(u8),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let owners = || prop::collection::vec((any::<Index>(), prop::bool::weighted(0.8)), 0..3);
+    let step = prop_oneof![
+        4 => owners().prop_map(Step::Make),
+        3 => (any::<Index>(), owners()).prop_map(|(which, owners)| Step::Own(which, owners)),
+        1 => any::<Index>().prop_map(Step::Hold),
+        1 => any::<Index>().prop_map(Step::Free),
+        2 => (any::<Index>(), propagation()).prop_map(|(which, how)| Step::Delete(which, how)),
+        3 => (0..8u8).prop_map(Step::Work),
+    ];
+    prop::collection::vec(step, 1..24)
+}
+
+fn propagation() -> impl Strategy<Value = Propagation> {
+    prop_oneof![1 => Just(Propagation::Background), 3 => Just(Propagation::Foreground), 1 => Just(Propagation::Orphan)]
 }
 
 fn objects(api: &Api) -> Vec<Value> {
-    api.store().list(&Scope::resource(MAPS)).entries.iter().map(|entry| entry.value.clone()).collect()
+    api.store().list(&Scope::resource(MAPS)).entries.iter().map(|entry| entry.value()).collect()
 }
 
-/// Makes an object owned by some of those that are there.
-async fn make(api: &Api, number: usize, owners: &[usize]) {
-    let there = objects(api);
-    let owners: BTreeSet<usize> =
-        owners.iter().filter(|_| !there.is_empty()).map(|it| it % there.len().max(1)).collect();
-    let reference = |index: &usize| {
-        let owner = &there[*index];
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": owner.name(), "uid": owner.uid(), "blockOwnerDeletion": true})
+fn references(there: &[Value], owners: &[(Index, bool)]) -> Vec<Value> {
+    let reference = |(owner, blocks): &(Index, bool)| {
+        let owner = owner.get(there);
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": owner.name(), "uid": owner.uid(), "blockOwnerDeletion": blocks})
     };
-    let owners: Vec<Value> = owners.iter().map(reference).collect();
-    let metadata = json!({"name": format!("m{number}"), "namespace": "default", "ownerReferences": owners});
-    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
-    let registry = api.registry();
-    let resource = registry.find("", "v1", MAPS).unwrap();
-    let target = Target { resource, namespace: Some("default"), subresource: None, agent: "test" };
-    api.create(&target, object, &WriteOptions::default()).await.unwrap();
+    let owners = owners.iter().filter(|_| !there.is_empty()).map(reference);
+    let mut seen = BTreeSet::new();
+    owners.filter(|owner| seen.insert(owner["uid"].to_string())).collect()
 }
 
-/// Lets the collector look until it finds nothing more to do.
-async fn settle(api: &Arc<Api>) {
-    let collector = Collector::new(Arc::clone(api));
-    loop {
-        let before = api.store().revision();
-        collector.begin().await;
-        if api.store().revision() == before {
-            return;
+/// A cluster in the hands of a user.
+struct Story {
+    api: Arc<Api>,
+    made: usize,
+    /// Whose deletion the user asked for, by uid.
+    asked: BTreeSet<String>,
+}
+
+impl Story {
+    async fn tell(&mut self, step: &Step) {
+        let there = objects(&self.api);
+        match step {
+            Step::Make(owners) => {
+                let name = format!("m{}", (self.made * 7) % 24);
+                self.made += 1;
+                let owners = references(&there, owners);
+                let metadata = json!({"name": name, "namespace": "default", "ownerReferences": owners});
+                let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+                if there.iter().all(|it| it.name() != name) {
+                    make(&self.api, "", MAPS, object).await;
+                }
+            }
+            Step::Own(which, owners) => {
+                let owners = references(&there, owners);
+                self.edit(which, &there, |it| it.set_meta("ownerReferences", owners.clone())).await;
+            }
+            Step::Hold(which) => {
+                let hold = |it: &mut Value| {
+                    let finalizers: Vec<String> = it.finalizers().map(str::to_owned).collect();
+                    it.set_finalizers(finalizers.iter().map(String::as_str).chain([HOLD]));
+                };
+                let free: Vec<Value> =
+                    there.into_iter().filter(|it| !it.is_deleting() && !it.has_finalizer(HOLD)).collect();
+                self.edit(which, &free, hold).await;
+            }
+            Step::Free(which) => self.edit(which, &there, |it| it.remove_finalizer(HOLD)).await,
+            Step::Delete(which, how) if !there.is_empty() => {
+                let victim = which.get(&there);
+                self.asked.insert(victim.uid().to_owned());
+                let options = DeleteOptions { propagation: Some(*how), ..DeleteOptions::default() };
+                self.api.remove(&key(victim), &options).await.unwrap();
+            }
+            Step::Delete(..) | Step::Work(_) => {}
+        }
+    }
+
+    async fn edit(&self, which: &Index, among: &[Value], change: impl Fn(&mut Value) + Send + Sync) {
+        if !among.is_empty() {
+            self.api.amend(&key(which.get(among)), None, change).await.unwrap();
+        }
+    }
+
+    /// Everybody lets go of everything.
+    async fn end(&self) {
+        for object in objects(&self.api) {
+            self.api.amend(&key(&object), None, |it| it.remove_finalizer(HOLD)).await.unwrap();
         }
     }
 }
 
-fn uids(objects: &[Value]) -> BTreeSet<String> {
-    objects.iter().map(|object| object.uid().to_owned()).collect()
+fn key(object: &Value) -> Key {
+    Key::new(MAPS, Some("default"), object.name())
 }
 
 fn owners(object: &Value) -> impl Iterator<Item = &str> {
     object.owners().iter().filter_map(|owner| owner["uid"].as_str())
 }
 
-fn propagation() -> impl Strategy<Value = Propagation> {
-    prop_oneof![Just(Propagation::Background), Just(Propagation::Foreground), Just(Propagation::Orphan)]
+fn history(api: &Api, since: Revision) -> Vec<Event> {
+    let mut watch = api.store().watch(Scope::resource(MAPS), since).unwrap();
+    std::iter::from_fn(|| watch.now().ok().filter(|events| !events.is_empty())).flatten().collect()
+}
+
+/// Nothing goes that nobody asked to go, unless all of its owners are gone or wait for it.
+fn check_history(events: &[Event], asked: &BTreeSet<String>) {
+    let mut there: HashMap<&str, &Entry> = HashMap::new();
+    for event in events {
+        let (key, summary) = (&event.entry.key, &event.entry.summary);
+        let goes = event.kind == EventKind::Deleted || summary.is_deleting;
+        let began = event.previous.as_ref().filter(|it| !it.summary.is_deleting && goes);
+        if let Some(before) = began.filter(|_| !asked.contains(&*summary.uid)) {
+            let (before, stays) =
+                (before.value(), |uid: &str| there.get(uid).is_some_and(|owner| !waits(owner)));
+            assert!(owners(&before).next().is_some(), "{key} has no owner and goes");
+            assert!(!owners(&before).any(stays), "{key} has a live owner and goes");
+        }
+        match event.kind {
+            EventKind::Deleted => drop(there.remove(&*summary.uid)),
+            _ => drop(there.insert(&summary.uid, &event.entry)),
+        }
+    }
+}
+
+/// Whatever was deleted is gone, and so is whatever lost all of its owners.
+fn check_end(objects: &[Value]) {
+    let there: BTreeSet<&str> = objects.iter().map(Object::uid).collect();
+    for object in objects {
+        assert!(!object.is_deleting(), "{} is stuck", object.name());
+        assert!(
+            owners(object).all(|owner| there.contains(owner)),
+            "{} names one that is gone",
+            object.name()
+        );
+    }
+}
+
+async fn play(steps: &[Step]) {
+    let mut story = Story { api: api().await, made: 0, asked: BTreeSet::new() };
+    let (api, since) = (Arc::clone(&story.api), story.api.store().revision());
+    let collector = Collector::new(Arc::clone(&api));
+    let mut driver = Driver::new(&collector);
+    for step in steps {
+        story.tell(step).await;
+        if let Step::Work(most) = step {
+            for _ in 0..*most {
+                driver.step().await;
+            }
+        }
+    }
+    driver.settle().await;
+    story.end().await;
+    driver.settle().await;
+    check_history(&history(&api, since), &story.asked);
+    check_end(&objects(&api));
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_has_a_live_owner_stays_and_what_lost_all_of_them_goes(
-        graph in prop::collection::vec(prop::collection::vec(any::<usize>(), 0..3), 1..10),
-        deleted in any::<prop::sample::Index>(),
-        how in propagation(),
-    ) {
+    fn what_has_a_live_owner_stays_and_what_lost_all_of_them_goes(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async {
-            let api = api().await;
-            for (number, owners) in graph.iter().enumerate() {
-                make(&api, number, owners).await;
-            }
-            let before = objects(&api);
-            let victim = &before[deleted.index(before.len())];
-            let key = crate::store::Key::new(MAPS, Some("default"), victim.name());
-            let options = DeleteOptions { propagation: Some(how), ..DeleteOptions::default() };
-            api.remove(&key, &options).await.unwrap();
-            settle(&api).await;
-            let after = objects(&api);
-            let alive = uids(&after);
-            assert!(!alive.contains(victim.uid()), "what was deleted is gone");
-            for object in &after {
-                assert!(owners(object).all(|owner| alive.contains(owner)), "nothing names an owner that is gone");
-            }
-            for object in before.iter().filter(|object| object.uid() != victim.uid()) {
-                let orphaned = how == Propagation::Orphan && owners(object).any(|owner| owner == victim.uid());
-                let kept = owners(object).next().is_none() || owners(object).any(|owner| alive.contains(owner)) || orphaned;
-                assert_eq!(alive.contains(object.uid()), kept, "{}", object.name());
-            }
-        });
+        runtime.block_on(play(&steps));
     }
 }

@@ -1,7 +1,6 @@
 //! Our definitions: made where they are missing, and updated to what this program ships, unless there is a reason not to.
 
 use asb_types::crd;
-use futures::future::try_join_all;
 use serde_json::Value;
 
 use crate::api::{self, Api};
@@ -15,16 +14,19 @@ use crate::store::Key;
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
 
-/// Deriving definitions takes longer than all the rest of a start, and is for nothing where they are sealed.
+/// Deriving definitions takes longer than all the rest of a start, and is for nothing where they are sealed. They are
+/// large, and are made one after the other, so that the memory of one serves for the next.
 pub(super) async fn keep(api: &Api) -> Result<(), Status> {
     let is_kept = |name: &str, document: &str| {
-        api.store().get(&key(name)).is_some_and(|entry| is_sealed(&entry.value, document))
+        api.store().get(&key(name)).is_some_and(|entry| is_sealed(&entry.value(), document))
     };
     if crd::DOCUMENTS.iter().all(|(name, document)| is_kept(name, document)) {
         return Ok(());
     }
-    let all = crd::crds().into_iter().zip(crd::DOCUMENTS);
-    try_join_all(all.map(|(shipped, (_, document))| keep_one(api, shipped, document))).await.map(drop)
+    for (shipped, (_, document)) in crd::crds().into_iter().zip(crd::DOCUMENTS) {
+        keep_one(api, shipped, document).await?;
+    }
+    Ok(())
 }
 
 async fn keep_one(api: &Api, shipped: Value, document: &str) -> Result<(), Status> {
@@ -33,7 +35,7 @@ async fn keep_one(api: &Api, shipped: Value, document: &str) -> Result<(), Statu
     let Some(entry) = api.store().get(&key) else {
         return api.ensure(PLURAL, GROUP, sealed(shipped, document)).await;
     };
-    tell(&key, &upkeep(&entry.value, &shipped));
+    tell(&key, &upkeep(&entry.value(), &shipped));
     let written = api.amend(&key, None, |live| update(live, &shipped, document)).await;
     survive(&key, written)
 }

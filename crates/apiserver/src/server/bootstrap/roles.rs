@@ -20,7 +20,7 @@ async fn keep_one(api: &Api, expected: Value) -> Result<(), Status> {
     let key = Key::new(&format!("{plural}.{GROUP}"), None, expected.name());
     let Some(entry) = api.store().get(&key) else { return api.ensure(plural, GROUP, expected).await };
     let name = key.name();
-    match upkeep(&entry.value, &expected) {
+    match upkeep(&entry.value(), &expected) {
         Upkeep::Nothing => Ok(()),
         Upkeep::Change(_) => {
             tracing::info!(plural, name, "adding what this version comes with");

@@ -20,7 +20,7 @@ fn empty() -> Api {
 
 async fn start(api: &Api) {
     run(api).await.unwrap();
-    serve_definitions(api).await;
+    serve_definitions(api).await.unwrap();
 }
 
 async fn started() -> Api {
@@ -42,7 +42,7 @@ fn binding(name: &str) -> Key {
 }
 
 fn get(api: &Api, key: &Key) -> Value {
-    api.store().get(key).unwrap().value.clone()
+    api.store().get(key).unwrap().value()
 }
 
 async fn change(api: &Api, key: &Key, change: impl Fn(&mut Value) + Send + Sync) {
@@ -67,7 +67,7 @@ fn outcome(api: &Api) -> Vec<Value> {
     let rules = ["clusterroles", "clusterrolebindings"].map(|plural| format!("{plural}.{GROUP}"));
     let entries =
         resources.iter().chain(&rules).flat_map(|it| api.store().list(&Scope::resource(it)).entries);
-    entries.map(|entry| bare(entry.value.clone())).collect()
+    entries.map(|entry| bare(entry.value())).collect()
 }
 
 fn bare(mut object: Value) -> Value {
@@ -146,7 +146,7 @@ async fn a_definition_that_cannot_be_put_back_does_not_stop_a_start() {
     other["spec"]["scope"] = "Cluster".into();
     api.store().delete(definition(), Precondition::Present).await.unwrap();
     api.ensure("customresourcedefinitions", "apiextensions.k8s.io", other).await.unwrap();
-    serve_definitions(&api).await;
+    serve_definitions(&api).await.unwrap();
     start(&api).await;
     assert_eq!(get(&api, &definition())["spec"]["scope"], "Cluster");
 }

@@ -1,17 +1,20 @@
 //! A list as pieces of text, each made when the client has taken the one before: what is waiting to be sent is never more
 //! than a piece, however long the list is and however slowly it is read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::vec;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use super::{Shape, columns, head, partial};
-use crate::api::{Page, shown};
+use super::{Shape, columns, head};
+use crate::api::{Page, is_as_stored, shown};
 use crate::negotiation::Form;
 use crate::resource::Resource;
+use crate::status::Status;
 use crate::store::Entry;
+use crate::table::IncludeObject;
+use crate::text::Text;
 
 /// About how long a piece is.
 const PIECE: usize = 64 * 1024;
@@ -39,15 +42,29 @@ impl Parts {
     }
 
     fn write(&mut self, entry: &Entry) {
-        let Ok(object) = shown(&self.resource, &entry.value) else { return };
+        let Ok(object) = shown_text(&self.resource, entry) else { return };
         match self.shape.representation.form {
-            Form::Table(_) => {
-                let row = columns(&self.resource).row(&object, self.shape.include, self.now);
-                write_value(&row, &mut self.text);
-            }
-            Form::Partial(_, version) => write_value(&partial(&object, version), &mut self.text),
+            Form::Table(_) => self.write_row(&object),
+            Form::Partial(_, version) => write_partial(&object, version, &mut self.text),
             _ => write_item(&self.resource, &object, &mut self.text),
         }
+    }
+
+    /// The cells come from a tree, and what the row holds of its object from the text.
+    fn write_row(&mut self, object: &Text) {
+        // Columns of definitions may show anything.
+        let tree = if self.resource.is_built_in() { object.value_without_managers() } else { object.value() };
+        let mut row = columns(&self.resource).row(tree, IncludeObject::None, self.now);
+        row.as_object_mut().and_then(|row| row.remove("object"));
+        self.text.extend(row.to_string().as_bytes());
+        self.text.pop();
+        self.text.extend_from_slice(b",\"object\":");
+        match self.shape.include {
+            IncludeObject::None => self.text.extend_from_slice(b"null"),
+            IncludeObject::Metadata => write_partial(object, "v1", &mut self.text),
+            IncludeObject::Object => self.text.extend_from_slice(object.json()),
+        }
+        self.text.push(b'}');
     }
 }
 
@@ -69,25 +86,27 @@ impl Iterator for Parts {
     }
 }
 
-fn write_value(value: &Value, text: &mut Vec<u8>) {
-    serde_json::to_writer(text, value).expect("a JSON value becomes JSON");
+fn shown_text<'a>(resource: &Resource, entry: &'a Entry) -> Result<Cow<'a, Text>, Status> {
+    if is_as_stored(resource, entry) {
+        return Ok(Cow::Borrowed(&entry.text));
+    }
+    Ok(Cow::Owned(Text::of(&shown(resource, entry)?)))
+}
+
+fn write_partial(object: &Text, version: &str, text: &mut Vec<u8>) {
+    text.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/");
+    text.extend_from_slice(version.as_bytes());
+    text.extend_from_slice(b"\",\"metadata\":");
+    text.extend_from_slice(object.metadata());
+    text.push(b'}');
 }
 
 /// Items of Kubernetes' own lists leave out what the list says already.
-fn write_item(resource: &Resource, object: &Value, text: &mut Vec<u8>) {
-    let Some(fields) = object.as_object().filter(|_| resource.is_built_in()) else {
-        write_value(object, text);
-        return;
-    };
-    text.push(b'{');
-    let kept = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
-    for (index, (name, value)) in kept.enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        serde_json::to_writer(&mut *text, name).expect("text becomes JSON");
-        text.push(b':');
-        write_value(value, text);
+fn write_item(resource: &Resource, object: &Text, text: &mut Vec<u8>) {
+    if resource.is_built_in() {
+        text.push(b'{');
+        text.extend_from_slice(object.rest());
+    } else {
+        text.extend_from_slice(object.json());
     }
-    text.push(b'}');
 }

@@ -72,7 +72,7 @@ async fn serve_scale(
     let style = call.exchange.style(Choice::Whole)?;
     if verb == Verb::Get {
         let entry = call.api().get(&whole(call), name)?;
-        let object = api::shown(call.resource, &entry.value)?;
+        let object = api::shown(call.resource, &entry)?;
         return Ok(reply::object(200, &scale::of(&object, paths)?, style));
     }
     let (write, change): (_, Box<scale::Change<'_>>) = match verb {
@@ -129,7 +129,9 @@ async fn evict(call: &Call<'_>, name: &str, bytes: &Bytes) -> Result<Response<Bo
     let mut deletion = DeleteOptions::parse(&call.exchange.query, eviction.get("deleteOptions"))?;
     deletion.is_dry_run |= options.is_dry_run;
     if !deletion.is_dry_run {
-        call.api().note_eviction(&whole(call), name).await?;
+        let version = call.api().note_eviction(&whole(call), name, &deletion).await?;
+        // Whoever named the version of before means the Pod that now has this one.
+        deletion.resource_version = deletion.resource_version.map(|_| version);
     }
     call.api().delete(&whole(call), name, &deletion).await?;
     Ok(success(call))

@@ -14,12 +14,14 @@ use crate::status::Status;
 
 pub(super) async fn serve(
     call: &Call<'_>,
-    object: Value,
+    mut object: Value,
     options: &WriteOptions,
 ) -> Result<Response<Body>, Status> {
     let registry = call.api().registry();
     if call.resource.kind == "Binding" {
         let pods = registry.find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
+        // Only a binding that is sent to its Pod says by uid which one it means.
+        object.meta_mut().remove("uid");
         let target = Target { resource: pods, ..call.target() };
         return parts::bind_pod(call, &target, object.name(), &object, options).await;
     }

@@ -1,0 +1,97 @@
+//! `asb operator`: looks after Sandboxes, claims, templates and pools on a Kubernetes.
+
+mod arguments;
+mod connection;
+mod duties;
+mod foreign;
+mod go;
+mod settings;
+mod surroundings;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use asb_operator::webhook::Webhook;
+use asb_operator::{Candidacy, LEASE, Operator, serve_health, serve_metrics};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use arguments::Arguments;
+use duties::{Duties, Leading};
+pub(crate) use go::{in_go_syntax, normalised};
+
+use crate::output;
+
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    if arguments.version {
+        return output::print(&format!("asb {}\n", env!("CARGO_PKG_VERSION")));
+    }
+    arguments.foreign.refuse()?;
+    arguments.logging.begin()?;
+    let duties = Duties::try_from(arguments)?;
+    for warning in &duties.warnings {
+        tracing::warn!("{warning}");
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+    let served = runtime.block_on(serve(duties));
+    // What is still at it has been asked to end and given its time.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+async fn serve(duties: Duties) -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    let client = connection::connect(&duties.connection).await?;
+    if surroundings::own_namespace().is_none() {
+        for namespace in duties.namespaces() {
+            surroundings::prepare(&client, &namespace).await;
+        }
+    }
+    let candidacy = duties.leading.as_ref().map(candidacy);
+    // Everything that can be refused is, before anything is begun.
+    let (health, metrics) = (duties.health.listen().await?, duties.metrics.listen().await?);
+    let webhook = match duties.webhook {
+        None => None,
+        Some(webhook) => {
+            let listener = webhook.bind.listen().await?.context("the webhook needs a port")?;
+            Some(Webhook::open(&client, listener, &webhook.host, webhook.certificates)?)
+        }
+    };
+    let operator = Operator::new(client, duties.settings, candidacy);
+    let (stop, last) = (CancellationToken::new(), CancellationToken::new());
+    let mut around = JoinSet::new();
+    if let Some(listener) = health {
+        let is_serving = webhook.as_ref().map(Webhook::is_serving);
+        around.spawn(serve_health(listener, operator.observer(), is_serving, last.clone()));
+    }
+    if let Some(listener) = metrics {
+        around.spawn(serve_metrics(listener, Arc::clone(&operator.metrics()), last.clone()));
+    }
+    if let Some(webhook) = webhook {
+        around.spawn(webhook.run(last.clone()));
+    }
+    let working = tokio::spawn(operator.run(stop.clone()));
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    // What the operator still writes may need to be converted.
+    stop.cancel();
+    working.await.context("the operator ended badly")?;
+    last.cancel();
+    around.join_all().await;
+    Ok(())
+}
+
+fn candidacy(leading: &Leading) -> Candidacy {
+    Candidacy {
+        namespace: leading.namespace.clone(),
+        name: LEASE.to_owned(),
+        identity: surroundings::identity(),
+        terms: asb_operator::Terms::default(),
+    }
+}
