@@ -1,0 +1,113 @@
+//! One schedule: a cluster, the operator, a storm, and the calm after it. The same seed gives the same schedule.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use asb_core::pool;
+use asb_operator::{Dice, Operator, Settings, Workers};
+use jiff::SignedDuration;
+use tokio::runtime::Builder;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::until;
+use crate::fate::Storm;
+use crate::planted::Planted;
+use crate::world::Cluster;
+use crate::{calm, panics, transport, users};
+
+/// What came of a schedule.
+pub(crate) struct Outcome {
+    pub(crate) violation: Option<String>,
+    pub(crate) transcript: String,
+}
+
+/// How often, and after how long, it is looked whether all is as it should be. Retries are up to five minutes apart.
+const LOOKS: usize = 60;
+const LOOK: Duration = Duration::from_secs(30);
+/// For so long nothing may be written once all is as it should be.
+const SILENCE: Duration = Duration::from_mins(15);
+
+pub(crate) fn run(seed: u64, planted: Planted) -> Outcome {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime without I/O");
+    let (mut outcome, panic) = panics::noticed(|| {
+        runtime.block_on(async {
+            let cluster = Arc::new(Cluster::new(seed));
+            let verdict = play(&cluster, planted).await;
+            let world = cluster.world();
+            let violation = world.witness.violation.clone().or(verdict.err());
+            Outcome { violation, transcript: world.transcript.text().to_owned() }
+        })
+    });
+    outcome.violation = outcome.violation.or(panic);
+    outcome
+}
+
+async fn play(cluster: &Arc<Cluster>, planted: Planted) -> Result<(), String> {
+    cluster.act(users::settle);
+    let (alive, operated) = (Arc::clone(cluster), Arc::clone(cluster));
+    tokio::spawn(async move { alive.live().await });
+    tokio::spawn(async move { operate(&operated, planted).await });
+    let storm = cluster.world().chance.millis(60_000);
+    until(Instant::now() + storm).await;
+    cluster.act(|world| {
+        (world.is_stormy, world.storm) = (false, Storm::OVER);
+        world.transcript.note(format_args!("the storm is over"));
+    });
+    settle(cluster).await?;
+    let written = cluster.world().witness.writes;
+    until(Instant::now() + SILENCE).await;
+    let world = cluster.world();
+    let more = world.witness.writes - written;
+    if more > 0 {
+        return Err(format!("{more} writes though all was as it should be"));
+    }
+    calm::check(&world)
+}
+
+/// Waits until all is as it should be, and what was only put off is written too.
+async fn settle(cluster: &Cluster) -> Result<(), String> {
+    let mut verdict = Ok(());
+    let mut written = 0;
+    for _ in 0..LOOKS {
+        until(Instant::now() + LOOK).await;
+        let world = cluster.world();
+        verdict = calm::check(&world);
+        let before = std::mem::replace(&mut written, world.witness.writes);
+        if world.witness.violation.is_some() || (verdict.is_ok() && before == written) {
+            return verdict;
+        }
+    }
+    verdict.map_err(|complaint| format!("does not converge: {complaint}"))
+}
+
+/// Runs the operator, and starts it again whenever it dies.
+async fn operate(cluster: &Arc<Cluster>, planted: Planted) {
+    for process in 1.. {
+        let (clock, seed) = cluster.act(|world| {
+            world.process = Some(process);
+            world.witness.restart();
+            world.transcript.note(format_args!("operator {process} starts"));
+            (world.clock, world.chance.seed())
+        });
+        let client = transport::client(cluster, process, planted);
+        let operator = Operator::with(client, settings(), None, Arc::new(clock), Dice::seeded(seed));
+        tokio::select! {
+            biased;
+            () = cluster.death.notified() => {}
+            () = operator.run(CancellationToken::new()) => unreachable!("nobody stops it"),
+        }
+        let pause = cluster.world().chance.millis(3000);
+        until(Instant::now() + pause).await;
+    }
+}
+
+/// Few workers, so that they are busy, and less patience than usual, so that it runs out.
+fn settings() -> Settings {
+    Settings {
+        workers: Workers { sandboxes: 3, claims: 3, pools: 1, templates: 1 },
+        pools: pool::Settings { readiness_grace: SignedDuration::from_secs(20), ..pool::Settings::default() },
+        ..Settings::default()
+    }
+}
