@@ -36,6 +36,12 @@ impl<V: View> Change<V> {
         self.before.iter().chain(&self.after).filter_map(|entry| entry.as_ref().ok())
     }
 
+    /// Whether the object came, went, or is asked to be something else. What is reported in its status is none of that.
+    pub(crate) fn is_of_what_is_asked(&self) -> bool {
+        let asked = |entry: &Entry<V>| (metadata(entry).uid.clone(), metadata(entry).generation);
+        self.before.as_ref().map(asked) != self.after.as_ref().map(asked)
+    }
+
     /// The owners it has or had: whom it concerns.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &asb_core::object::Owner> {
         self.before.iter().chain(&self.after).filter_map(|entry| metadata(entry).owner.as_ref())

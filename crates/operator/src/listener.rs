@@ -44,6 +44,7 @@ pub(crate) async fn serve<H, F>(
             (listener.accept().await, permit)
         };
         let (accepted, permit) = tokio::select! {
+            biased;
             () = stop.cancelled() => break,
             Some(_) = connections.join_next() => continue,
             arrived = arrived => arrived,
@@ -97,6 +98,7 @@ where
     let connection = builder.serve_connection(stream, service);
     tokio::pin!(connection);
     let ended = tokio::select! {
+        biased;
         ended = connection.as_mut() => ended,
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();

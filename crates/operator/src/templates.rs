@@ -6,7 +6,6 @@ use asb_core::object::{Key, Metadata};
 use asb_core::report::Failure;
 use asb_core::template::{Observed, plan, status};
 use asb_core::views::{NetworkPolicyView, TemplateView};
-use asb_types::hash::fnv1a_hex;
 use asb_types::names;
 
 use crate::caches::Caches;
@@ -64,8 +63,7 @@ impl Controller for Templates {
 fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let template = Arc::clone(world.templates.get(key)?);
     let policy = world.network_policies.get(&key.sibling(&names::network_policy(&key.name))).cloned();
-    let hash = key.sibling(&fnv1a_hex(&key.name));
-    let namesakes = world.templates_of_hash.get(&hash).filter(|other| *other != key);
+    let namesakes = world.templates_of_hash.namesakes(key);
     let namesakes = namesakes.filter_map(|other| world.templates.get(other).cloned()).collect();
     Some(Snapshot { template, policy, namesakes })
 }

@@ -19,12 +19,12 @@ use asb_core::views::{
     ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, View,
     VolumeView, read,
 };
-use asb_types::hash::fnv1a_hex;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::cache::{Cache, Change, Entry};
 use index::Index;
+pub(crate) use index::hash_key;
 
 /// An object that a controller is to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +118,7 @@ impl World {
 /// one hash share labels, so only the first of them may be served.
 fn freed_by_hash<V: View>(index: &mut Index, change: &Change<V>) -> Vec<Key> {
     let key = change.key();
-    let hash = key.sibling(&fnv1a_hex(&key.name));
+    let hash = hash_key(key);
     let place = |side: &Option<Entry<V>>| side.as_ref().map(|_| hash.clone());
     index.update(key, place(&change.before), place(&change.after));
     if change.after.is_some() { Vec::new() } else { index.get(&hash).cloned().collect() }

@@ -6,10 +6,9 @@ use asb_core::object::{Key, Metadata};
 use asb_core::pool::{Member, Observed, Settings, Template};
 use asb_core::views::{PodView, PoolView, SandboxView, TemplateView};
 use asb_types::annotations::POD_NAME;
-use asb_types::hash::fnv1a_hex;
 
 use super::ledger::Book;
-use crate::world::World;
+use crate::world::{World, hash_key};
 
 /// What the caches hold, by reference count, so that it stays as it was.
 pub(super) struct Snapshot {
@@ -23,8 +22,8 @@ pub(super) struct Snapshot {
 
 pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let pool = Arc::clone(world.pools.get(key)?);
-    let hash = key.sibling(&fnv1a_hex(&key.name));
-    let namesakes = world.pools_of_hash.get(&hash).filter(|other| *other != key);
+    let namesakes = world.pools_of_hash.namesakes(key);
+    let hash = hash_key(key);
     let members = world.members_of_hash.get(&hash).filter_map(|member| world.sandboxes.get(member));
     let template = world.templates.get(&key.sibling(&pool.template)).cloned();
     Some(Snapshot {

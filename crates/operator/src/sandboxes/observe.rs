@@ -6,7 +6,6 @@ use asb_core::collision;
 use asb_core::object::Key;
 use asb_core::sandbox::{Observed, Settings};
 use asb_core::views::SandboxView;
-use asb_types::hash::fnv1a_hex;
 use asb_types::names;
 
 use super::{Sandboxes, nodes};
@@ -48,9 +47,7 @@ fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed>
 }
 
 fn older_twin(world: &World, sandbox: &SandboxView) -> Option<String> {
-    let key = &sandbox.metadata.key;
-    let hash = key.sibling(&fnv1a_hex(&key.name));
-    let twins = world.sandboxes_of_hash.get(&hash).filter(|twin| *twin != key);
+    let twins = world.sandboxes_of_hash.namesakes(&sandbox.metadata.key);
     let twins = twins.filter_map(|twin| world.sandboxes.get(twin)).map(|twin| &twin.metadata);
     let live = twins.filter(|twin| !twin.is_deleting());
     collision::elder(&sandbox.metadata, live).map(|elder| elder.name().to_owned())

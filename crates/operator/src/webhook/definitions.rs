@@ -44,6 +44,7 @@ pub(super) async fn keep(
             Some(change) => patch(&client, name, &change).await,
         };
         tokio::select! {
+            biased;
             _ = seen.changed() => {}
             _ = served.changed() => {}
             () = tokio::time::sleep(PAUSE), if !is_settled => {}

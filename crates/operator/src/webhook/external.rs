@@ -33,6 +33,7 @@ pub(super) async fn keep(client: Client, host: Host, external: External, mut see
             }
         };
         tokio::select! {
+            biased;
             _ = seen.changed() => {}
             () = tokio::time::sleep(PAUSE), if !is_settled => {}
         }

@@ -12,7 +12,7 @@ use asb_types::annotations::TEMPLATE_REF;
 use asb_types::labels::{LAUNCH_COLD, LAUNCH_TYPE, TEMPLATE_REF_HASH, WARM_POOL};
 use jiff::SignedDuration;
 
-use super::{Wake, World};
+use super::{Wake, World, hash_key};
 use crate::cache::Change;
 
 impl World {
@@ -68,8 +68,7 @@ impl World {
 
     /// Looks at every member of a pool again.
     pub(super) fn book_members(&mut self, pool: &Key) -> Vec<Wake> {
-        let hash = pool.sibling(&asb_types::hash::fnv1a_hex(&pool.name));
-        let members: Vec<_> = self.members_of_hash.get(&hash).cloned().collect();
+        let members: Vec<_> = self.members_of_hash.get(&hash_key(pool)).cloned().collect();
         let mut wakes = Vec::new();
         for key in members {
             let woken = match self.sandboxes.get(&key).cloned().and_then(|sandbox| self.member(&sandbox)) {

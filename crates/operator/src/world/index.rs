@@ -3,6 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use asb_core::object::Key;
+use asb_types::hash::fnv1a_hex;
+
+/// Where objects of one namespace are whose names have one hash.
+pub(crate) fn hash_key(key: &Key) -> Key {
+    key.sibling(&fnv1a_hex(&key.name))
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Index(BTreeMap<Key, BTreeSet<Key>>);
@@ -11,6 +17,12 @@ impl Index {
     /// The keys under `common`, in order.
     pub(crate) fn get(&self, common: &Key) -> impl Iterator<Item = &Key> {
         self.0.get(common).into_iter().flatten()
+    }
+
+    /// In an index by hash of the name: the others whose names have the hash of this one's.
+    pub(crate) fn namesakes(&self, key: &Key) -> impl Iterator<Item = &Key> {
+        let others = self.0.get(&hash_key(key)).into_iter().flatten();
+        others.filter(move |other| other.name != key.name)
     }
 
     /// Moves `key` from one place to another.

@@ -3,7 +3,7 @@
 use asb_core::views::PoolView;
 
 use super::{Held, Wake, World, freed_by_hash};
-use crate::cache::{Cache, Change, Entry, metadata};
+use crate::cache::{Cache, Change, Entry};
 
 impl Held for PoolView {
     fn cache(world: &mut World) -> &mut Cache<Self> {
@@ -20,19 +20,14 @@ impl Held for PoolView {
         world.pools_of_template.update(key, template(&change.before), template(&change.after));
         wakes.extend(world.book_pool(change));
         wakes.push(Wake::Pool(key.clone()));
-        if is_news_to_claims(change) {
+        // What the pool holds, claims learn from its Sandboxes. Its template, which comes and goes with it, is news even to
+        // those that have a Sandbox: what they add to its metadata is checked against the template.
+        if change.is_of_what_is_asked() {
             let is_for_all = template(&change.before) != template(&change.after);
             let claims = world.claims_of_pool.get(key).filter(|claim| is_for_all || world.is_unbound(claim));
             wakes.extend(claims.cloned().map(Wake::Claim));
         }
     }
-}
-
-/// Its status is no news to claims: what the pool holds, they learn from its Sandboxes. Its template, which comes and goes
-/// with it, is news even to those that have a Sandbox: what they add to its metadata is checked against the template.
-fn is_news_to_claims(change: &Change<PoolView>) -> bool {
-    let generation = |entry| metadata(entry).generation;
-    change.before.as_ref().map(generation) != change.after.as_ref().map(generation)
 }
 
 impl World {

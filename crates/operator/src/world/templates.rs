@@ -4,7 +4,6 @@ use asb_core::collision;
 use asb_core::object::Key;
 use asb_core::views::{NetworkPolicyView, TemplateView};
 use asb_core::write::Kind;
-use asb_types::hash::fnv1a_hex;
 use asb_types::names;
 
 use super::{Held, Wake, World, freed_by_hash, owner_key};
@@ -19,6 +18,9 @@ impl Held for TemplateView {
         let key = change.key();
         wakes.extend(freed_by_hash(&mut world.templates_of_hash, change).into_iter().map(Wake::Template));
         wakes.push(Wake::Template(key.clone()));
+        if !change.is_of_what_is_asked() {
+            return;
+        }
         let pools: Vec<Key> = world.pools_of_template.get(key).cloned().collect();
         for pool in &pools {
             wakes.extend(world.book_members(pool));
@@ -34,9 +36,7 @@ impl Held for TemplateView {
 impl World {
     /// Why a template is not to be used: another one has the same hash and was there first.
     pub(crate) fn template_collision(&self, template: &TemplateView) -> Option<String> {
-        let key = &template.metadata.key;
-        let hash = key.sibling(&fnv1a_hex(&key.name));
-        let others = self.templates_of_hash.get(&hash).filter(|other| *other != key);
+        let others = self.templates_of_hash.namesakes(&template.metadata.key);
         let others = others.filter_map(|other| self.templates.get(other)).map(|other| &other.metadata);
         collision::elder(&template.metadata, others).map(collision::message)
     }
@@ -58,5 +58,29 @@ impl Held for NetworkPolicyView {
     fn consequences(_: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
         let owners = change.owners().filter(|owner| owner.is(Kind::SandboxTemplate));
         wakes.extend(owners.map(|owner| Wake::Template(owner_key(change.key(), owner))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn template(version: u64, generation: u64) -> Value {
+        json!({"metadata": {"namespace": "team", "name": "t", "uid": "t", "resourceVersion": version.to_string(),
+            "generation": generation}, "spec": {"podTemplate": {"spec": {"containers": []}}}})
+    }
+
+    #[test]
+    fn a_pool_hears_of_a_new_blueprint_and_not_of_the_templates_status() {
+        let mut world = World::default();
+        let pool = json!({"metadata": {"namespace": "team", "name": "p", "uid": "p", "resourceVersion": "1"},
+            "spec": {"sandboxTemplateRef": {"name": "t"}}});
+        world.learn::<asb_core::views::PoolView>(&pool).unwrap();
+        let pool = Wake::Pool(Key::new("team", "p"));
+        assert!(world.learn::<TemplateView>(&template(2, 1)).unwrap().contains(&pool));
+        assert!(!world.learn::<TemplateView>(&template(3, 1)).unwrap().contains(&pool));
+        assert!(world.learn::<TemplateView>(&template(4, 2)).unwrap().contains(&pool));
     }
 }
