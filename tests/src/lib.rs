@@ -1,10 +1,9 @@
-//! What the suites stand on: the Kubernetes they run against, waiting without sleeping, Pods that come to life
-//! without a node, and a server for conversion webhooks. Holds no tests of the product; those are in `suites/`.
+//! What the suites stand on: the Kubernetes they run against, waiting without sleeping, and a server for
+//! conversion webhooks. Holds no tests of the product; those are in `suites/`.
 
 pub mod cluster;
 pub mod conversion;
 pub mod embedded;
-pub mod kubelet;
 pub mod objects;
 mod program;
 pub mod wait;

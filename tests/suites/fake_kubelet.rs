@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::Result;
+use asb_fake_kubelet::{Builder, FakeKubelet, Match, Script};
 use asb_tests::cluster::{Cluster, Namespace};
-use asb_tests::kubelet::{Builder, FakeKubelet, Match, Script};
 use asb_tests::wait;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Node, Pod, PodCondition};

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use asb_apiserver::server::{Config, Server};
 use asb_apiserver::streaming::NoPods;
+use asb_fake_kubelet::FakeKubelet;
 use asb_operator::{Operator, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -44,10 +45,16 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_operator: bool,
 
+    /// Pretend to run Pods: each becomes Ready with an address, and nothing runs. To look at the operator alone
+    #[arg(long, hide = true)]
+    fake_kubelet: bool,
+
     /// How much to say on standard error about what goes on: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ASB_LOG")]
     log: tracing::level_filters::LevelFilter,
 }
+
+const PRETENDED: &str = "\nPods are pretended: they become Ready, and nothing runs in them.\n";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let start = Instant::now();
@@ -69,12 +76,18 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     let config = Config { data_dir: data_dir.clone(), listen: arguments.listen, admin_token };
     let server = Server::open(&config, NoPods).await?;
     let address = server.address();
-    let operator =
-        (!arguments.no_operator).then(|| Operator::new(server.client(), Settings::default(), None));
+    let client = server.client();
     let serving = tokio::spawn(server.run(stop.clone()));
+    // The node first: to an operator, Pods of a node that does not exist are lost.
+    let kubelet =
+        if arguments.fake_kubelet { Some(FakeKubelet::builder(client.clone()).spawn().await?) } else { None };
+    let operator = (!arguments.no_operator).then(|| Operator::new(client, Settings::default(), None));
     let done = CancellationToken::new();
     let working = operator.map(|operator| tokio::spawn(operator.run(done.clone())));
     output::print(&greeting(address, &data_dir, start.elapsed()))?;
+    if kubelet.is_some() {
+        output::print(PRETENDED)?;
+    }
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
@@ -83,6 +96,9 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     done.cancel();
     if let Some(working) = working {
         working.await.context("the operator ended badly")?;
+    }
+    if let Some(kubelet) = kubelet {
+        kubelet.shutdown().await;
     }
     stop.cancel();
     serving.await.context("the server ended badly")

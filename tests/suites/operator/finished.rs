@@ -1,7 +1,7 @@
 //! Sandboxes whose Pod ended by itself, and the claims that go some time after.
 
 use anyhow::{Context, Result};
-use asb_tests::kubelet::Script;
+use asb_fake_kubelet::Script;
 use asb_tests::wait;
 use asb_types::v1beta1::SandboxClaim;
 use jiff::{SignedDuration, Timestamp};

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use asb_tests::kubelet::Script;
+use asb_fake_kubelet::Script;
 use asb_tests::wait;
 use asb_types::v1beta1::{Sandbox, SandboxClaim};
 use jiff::SignedDuration;

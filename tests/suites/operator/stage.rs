@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use asb_fake_kubelet::{Builder, FakeKubelet};
 use asb_operator::{Dice, Operator, Settings};
-use asb_tests::kubelet::{Builder, FakeKubelet};
 use asb_tests::{Cluster, Namespace, wait};
 use asb_types::hash::fnv1a_hex;
 use asb_types::labels::WARM_POOL;

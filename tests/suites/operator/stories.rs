@@ -1,7 +1,7 @@
 //! What Sandboxes and claims tell about themselves: their phase, how they were launched, when.
 
 use anyhow::{Context, Result};
-use asb_tests::kubelet::{Match, Script};
+use asb_fake_kubelet::{Match, Script};
 use asb_tests::wait;
 use asb_types::annotations::{CLAIM_FIRST_READY_AT, CONTROLLER_FIRST_OBSERVED_AT};
 use asb_types::v1beta1::SandboxClaim;

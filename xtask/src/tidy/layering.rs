@@ -9,7 +9,16 @@ use super::finding::Finding;
 const LAYERS: &[&[&str]] = &[
     &["asb-types"],
     &["asb-core"],
-    &["asb-apiserver", "asb-client", "asb-node", "asb-operator", "asb-router", "asb-sandboxd", "asb-tasks"],
+    &[
+        "asb-apiserver",
+        "asb-client",
+        "asb-fake-kubelet",
+        "asb-node",
+        "asb-operator",
+        "asb-router",
+        "asb-sandboxd",
+        "asb-tasks",
+    ],
     &["asb"],
 ];
 

@@ -8,11 +8,8 @@ const SLEEPS: &[&str] = &["sleep", "sleep_ms", "sleep_until"];
 /// Where polling with a deadline lives, which must pause between looks.
 const WAITING: &str = "tests/src/wait.rs";
 
-/// The fake kubelet's clock: its scripts say how long a Pod takes, and that is no wait of a test's.
-const CLOCK: &str = "tests/src/kubelet/driver.rs";
-
 pub(crate) fn check(rust: &Rust) -> Vec<Finding> {
-    if [WAITING, CLOCK].contains(&rust.path) {
+    if rust.path == WAITING {
         return Vec::new();
     }
     let remedy = format!("wait for the condition with a deadline, as {WAITING} does");
