@@ -6,6 +6,7 @@ mod namespace;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use http::Request;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -59,8 +60,16 @@ impl Cluster {
         Self::connect_with(false).await
     }
 
+    /// One that the test has made itself.
+    pub async fn at(kubeconfig: &Path) -> Result<Self, Error> {
+        Self::reach(kubeconfig.into(), true).await
+    }
+
     async fn connect_with(retries: bool) -> Result<Self, Error> {
-        let kubeconfig = set(KUBECONFIG).ok_or(Error::NoCluster)?;
+        Self::reach(set(KUBECONFIG).ok_or(Error::NoCluster)?, retries).await
+    }
+
+    async fn reach(kubeconfig: OsString, retries: bool) -> Result<Self, Error> {
         let client = client(&kubeconfig, retries).await?;
         let program = set(KUBECTL).unwrap_or_else(|| "kubectl".into());
         Ok(Self { client, kubectl: Kubectl::new(program, kubeconfig) })

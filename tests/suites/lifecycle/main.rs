@@ -1,6 +1,7 @@
 //! `asb up` as a program: how it starts, ends, is killed and refuses.
 
 mod operator;
+mod tour;
 mod updates;
 
 use anyhow::{Context, Result, ensure};
