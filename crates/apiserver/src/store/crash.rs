@@ -30,6 +30,8 @@ struct Platter {
     dirty: Vec<usize>,
     /// How many operations that change something are still allowed.
     left: Option<usize>,
+    /// Whether the next sync fails, and only that.
+    bad_sync: bool,
 }
 
 impl Simulated {
@@ -97,10 +99,17 @@ impl StorageBackend for Simulated {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut platter = self.platter();
-        platter.spend()?;
+        let allowed = if std::mem::take(&mut platter.bad_sync) {
+            Err(io::Error::other("a sector went bad"))
+        } else {
+            platter.spend()
+        };
         let length = platter.cached.len();
         platter.synced.resize(length, 0);
-        for sector in std::mem::take(&mut platter.dirty) {
+        // What could not be written is taken for written all the same, as by Linux.
+        let dirty = std::mem::take(&mut platter.dirty);
+        allowed?;
+        for sector in dirty {
             platter.keep(sector);
         }
         Ok(())
@@ -206,6 +215,22 @@ proptest! {
         let (_, found) = open(&image);
         let found = state(&found);
         prop_assert!(found == state(&index) || Some(&found) == under_way.as_ref(), "{found:?}");
+    }
+
+    /// A sync fails, and what could not be written is taken for written. Later ones work, and then the power goes.
+    #[test]
+    fn what_is_acknowledged_after_a_failed_sync_survives_power_loss(batches in writes()) {
+        let platter = Simulated::default();
+        let (mut disk, mut index) = open(&platter);
+        for writes in &batches {
+            commit(&mut disk, &mut index, writes).expect("a disk that works");
+            platter.platter().bad_sync = true;
+            let _ = commit(&mut disk, &mut index, &[(writes[0].0, Some(2000)), (7, Some(2000))]);
+            platter.platter().bad_sync = false;
+            commit(&mut disk, &mut index, &[(9, Some(1))]).expect("a disk that works again");
+        }
+        let (_, found) = open(&platter.after_power_loss(0));
+        prop_assert_eq!(state(&found), state(&index));
     }
 
     /// The disk refuses at some point and works again later. What was refused has no effect, and nothing else is lost.

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use redb::backends::FileBackend;
 use redb::{
     AccessGuard, Builder, Database, DatabaseError, ReadOnlyTable, ReadableDatabase, ReadableTable,
     StorageBackend, StorageError, TableDefinition, TableError,
@@ -28,6 +29,8 @@ const CURRENT_FORMAT: u64 = 1;
 
 /// Objects are served from memory; the file's own cache only has to carry a commit.
 const CACHE: usize = 4 * 1024 * 1024;
+
+const PAGE: usize = 4096;
 
 /// Why the file cannot be used. Nothing was changed in it.
 #[derive(Debug, Error)]
@@ -53,14 +56,18 @@ pub enum CommitError {
     Refused(#[from] redb::Error),
     #[error("the file cannot be opened again after an error")]
     Reopen(#[from] OpenError),
+    #[error("the file cannot be written anew after an error")]
+    Renew(#[from] io::Error),
 }
 
 type Reopen = dyn Fn() -> Result<Database, OpenError> + Send;
+type Renew = dyn Fn() -> io::Result<()> + Send;
 
 pub struct Disk {
     /// None after an error that leaves the database unusable, until it could be opened again.
     database: Option<Database>,
     reopen: Box<Reopen>,
+    renew: Box<Renew>,
     /// Keys of batches that failed in a way that leaves open whether they are on disk.
     doubtful: Vec<Key>,
 }
@@ -68,26 +75,37 @@ pub struct Disk {
 impl Disk {
     /// A file that only its owner can read: it holds Secrets.
     pub fn file(path: &Path) -> Result<Self, OpenError> {
-        let path = path.to_owned();
-        Self::new(move || open(&path))
+        let (path, same) = (path.to_owned(), path.to_owned());
+        Self::new(
+            move || open(&path),
+            move || renew(&FileBackend::new(create(&same)?).map_err(io::Error::other)?),
+        )
     }
 
     /// A disk behind an interface, for tests that break it.
-    pub fn backend<B: StorageBackend>(make: impl Fn() -> B + Send + 'static) -> Result<Self, OpenError> {
-        Self::new(move || {
+    pub fn backend<B: StorageBackend>(
+        make: impl Fn() -> B + Clone + Send + 'static,
+    ) -> Result<Self, OpenError> {
+        let same = make.clone();
+        let reopen = move || {
             let unusable = |source| OpenError::Unusable { path: "the backend".into(), source };
             builder().create_with_backend(make()).map_err(unusable)
-        })
+        };
+        Self::new(reopen, move || renew(&same()))
     }
 
-    fn new(reopen: impl Fn() -> Result<Database, OpenError> + Send + 'static) -> Result<Self, OpenError> {
+    fn new(
+        reopen: impl Fn() -> Result<Database, OpenError> + Send + 'static,
+        renew: impl Fn() -> io::Result<()> + Send + 'static,
+    ) -> Result<Self, OpenError> {
         let database = reopen()?;
         match format(&database).map_err(OpenError::Unreadable)? {
             None => initialise(&database).map_err(OpenError::Unreadable)?,
             Some(CURRENT_FORMAT) => {}
             Some(found) => return Err(OpenError::Format { found }),
         }
-        Ok(Self { database: Some(database), reopen: Box::new(reopen), doubtful: Vec::new() })
+        let (reopen, renew) = (Box::new(reopen), Box::new(renew));
+        Ok(Self { database: Some(database), reopen, renew, doubtful: Vec::new() })
     }
 
     pub(super) fn load(&self, history: usize) -> Result<Index, OpenError> {
@@ -118,6 +136,8 @@ impl Disk {
     /// The database opened again, without what was answered with an error and may have got through all the same.
     fn recovered(&mut self, index: &Index) -> Result<Database, CommitError> {
         let database = (self.reopen)()?;
+        // Under the lock of the database, of which nothing is under way.
+        (self.renew)()?;
         if fact(&database, REVISION)? != index.revision().0 {
             undo(&database, &self.doubtful, index)?;
         }
@@ -143,6 +163,22 @@ fn create(path: &Path) -> io::Result<File> {
         File::open(folder)?.sync_all()?;
     }
     Ok(file)
+}
+
+/// Writes all pages again and waits for the disk. After a failed fsync the kernel takes pages for written that are not:
+/// they read well, and the next fsync passes them over.
+fn renew(storage: &impl StorageBackend) -> io::Result<()> {
+    let (length, mut offset, mut page) = (storage.len()?, 0, [0; PAGE]);
+    while offset < length {
+        let page = &mut page[..usize::try_from(length - offset).map_or(PAGE, |left| left.min(PAGE))];
+        storage.read(offset, page)?;
+        // Nothing is kept in a page of zeros, and there may be no room for what is a hole in the file.
+        if page.iter().any(|byte| *byte != 0) {
+            storage.write(offset, page)?;
+        }
+        offset += page.len() as u64;
+    }
+    storage.sync_data()
 }
 
 fn builder() -> Builder {
