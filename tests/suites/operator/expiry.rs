@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use serde_json::json;
 
-use crate::stage::{Stage, patch, said, sandbox_conditions};
+use crate::stage::{Stage, claim_conditions, patch, said, sandbox_conditions};
 
 fn soon() -> String {
     (Timestamp::now() - SignedDuration::from_secs(1)).to_string()
@@ -106,5 +106,24 @@ async fn what_is_kept_after_its_expiry_goes_when_its_time_is_over() -> Result<()
     stage.nudge(&stage.sandboxes, "demo").await?;
     wait::for_gone(&stage.claims, &claim).await?;
     wait::for_gone(&stage.sandboxes, &sandbox).await?;
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_claim_that_may_not_be_deleted_is_not_written_about_again_and_again() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.ledger.forbid("DELETE sandboxclaims");
+    let lifecycle = json!({"lifecycle": {"shutdownTime": soon(), "shutdownPolicy": "Delete"}});
+    let claim = stage.claim("mine", "pool", lifecycle).await?;
+    let tried = || async { (stage.ledger.count("DELETE sandboxclaims") >= 6).then_some(()) };
+    wait::until(wait::DEADLINE, "six tries", tried).await?;
+    let told = stage.ledger.count("PATCH sandboxclaims/status");
+    assert_eq!(told, 2, "that it expired, and that it cannot be deleted");
+    let expired = stage.claim_with("mine", "ClaimExpired").await?;
+    let ready = "Ready=False ClaimExpired: Claim expired. Error seen: you may not";
+    assert_eq!(said(claim_conditions(&expired)), [ready]);
+
+    stage.ledger.allow("DELETE sandboxclaims");
+    wait::for_gone(&stage.claims, &claim).await?;
     stage.finish().await
 }
