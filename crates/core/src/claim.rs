@@ -42,6 +42,8 @@ use crate::write::{Deleting, Kind, Write};
 use binding::Binding;
 use expiry::Expiry;
 
+pub use binding::recorded_name;
+pub use expiry::stumbled;
 pub use observed::{Observed, Referenced, Settings, Sighting, Source};
 pub use problem::Problem;
 pub use status::{Standing, Told, status};
@@ -149,6 +151,9 @@ fn serve(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let valid = metadata::validate(&observed.claim.additional_pod_metadata, &observed.settings.label_domains);
     if let Err(problem) = valid {
         return Plan::tell(Standing { sandbox: bound.cloned().map(Box::new), ..Standing::problem(problem) });
+    }
+    if let Some((name, problem)) = observed.broken.filter(|_| bound.is_none()) {
+        return Plan::problem(Problem::unreadable(Kind::Sandbox, name, problem));
     }
     match binding::find(observed) {
         Binding::Bound(sandbox) => keep(observed, sandbox, now),

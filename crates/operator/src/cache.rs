@@ -57,13 +57,16 @@ pub(crate) struct Cache<V> {
     seen: Version,
     /// What we deleted and the watch has not yet reported: news of it are old news.
     gone: HashSet<Uid>,
+    /// The label of the objects that the watch reports, where it does not report all.
+    scope: Option<&'static str>,
     is_synced: bool,
 }
 
 impl<V> Default for Cache<V> {
     fn default() -> Self {
         let (objects, owned) = (HashMap::new(), HashMap::new());
-        Self { objects, owned, seen: Version::default(), gone: HashSet::new(), is_synced: false }
+        let (seen, gone) = (Version::default(), HashSet::new());
+        Self { objects, owned, seen, gone, scope: None, is_synced: false }
     }
 }
 
@@ -86,9 +89,36 @@ impl<V: View> Cache<V> {
         self.objects.get(key)?.as_ref().err().cloned()
     }
 
+    /// The keys of all objects, in their order.
+    pub(crate) fn keys(&self) -> BTreeSet<&Key> {
+        self.objects.keys().collect()
+    }
+
     /// The objects whose controller has this UID, in the order of their names.
     pub(crate) fn owned_by(&self, uid: &Uid) -> impl Iterator<Item = &Arc<V>> {
         self.owned.get(uid).into_iter().flatten().filter_map(|key| self.get(key))
+    }
+
+    /// From now on the watch reports only objects that bear this label.
+    pub(crate) fn follow_only(&mut self, label: &'static str) {
+        self.scope = Some(label);
+    }
+
+    /// Forgets an object that we met and that the watch does not report: nobody would tell us that it is gone.
+    pub(crate) fn forget_stray(&mut self, key: &Key) {
+        let is_stray = self.entry(key).is_some_and(|entry| !self.is_followed(metadata(entry)));
+        if is_stray {
+            self.take(key);
+        }
+    }
+
+    fn is_followed(&self, metadata: &Metadata) -> bool {
+        self.scope.is_none_or(|label| metadata.label(label).is_some())
+    }
+
+    /// The first object whose controller has this UID and that cannot be understood.
+    pub(crate) fn unreadable_of(&self, uid: &Uid) -> Option<Arc<Unreadable>> {
+        self.owned.get(uid).into_iter().flatten().find_map(|key| self.unreadable(key))
     }
 
     /// Whether all there is has been listed.
@@ -139,7 +169,10 @@ impl<V: View> Cache<V> {
     /// has shown.
     pub(crate) fn learn(&mut self, entry: Entry<V>) -> Option<Change<V>> {
         let metadata = metadata(&entry);
-        let is_old_news = metadata.version <= self.seen && !self.objects.contains_key(&metadata.key);
+        // How far the watch has come says nothing about what it does not report.
+        let is_old_news = self.is_followed(metadata)
+            && metadata.version <= self.seen
+            && !self.objects.contains_key(&metadata.key);
         if is_old_news { None } else { self.put(entry) }
     }
 
@@ -219,6 +252,17 @@ mod tests {
         cache.watched(volume("a", "1", 5));
         cache.watched_deletion(&volume("a", "1", 8).unwrap().metadata);
         assert!(cache.learn(volume("a", "1", 6)).is_none());
+        assert!(names(&cache).is_empty());
+    }
+
+    #[test]
+    fn what_the_watch_does_not_report_is_known_from_reads_until_it_is_forgotten() {
+        let mut cache = Cache::default();
+        cache.follow_only("tracked");
+        cache.replace(Vec::new(), Version(9));
+        assert!(cache.learn(volume("a", "1", 5)).is_some(), "older than what the watch has shown");
+        assert_eq!(names(&cache), ["a"]);
+        cache.forget_stray(&Key::new("team", "a"));
         assert!(names(&cache).is_empty());
     }
 

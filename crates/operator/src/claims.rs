@@ -7,9 +7,11 @@ mod observe;
 use std::sync::Arc;
 
 use asb_core::allocation::{Answer as Booked, Asker};
-use asb_core::claim::{Answer, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status};
+use asb_core::claim::{
+    Answer, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status, stumbled,
+};
 use asb_core::object::Key;
-use asb_core::report::Failure;
+use asb_core::report::{Event, Failure};
 use asb_core::views::{ClaimView, Request};
 use asb_core::write::{Kind, Target};
 use jiff::Timestamp;
@@ -96,11 +98,13 @@ impl Claims {
                     self.doubt(claim, &stumble);
                     let failure = stumble.told()?;
                     self.give_back(claim);
-                    Some(self.tell(&observed, &Standing::problem(Problem::Failed(failure)), None).await)
+                    Some(self.tell(&observed, &stumbled(&observed, failure, now), &[], None).await)
                 }
             },
             Step::Wait => Some(self.context.next(plan.look_again)),
-            Step::Tell(ref standing) => Some(self.tell(&observed, standing, plan.look_again).await),
+            Step::Tell(ref standing) => {
+                Some(self.tell(&observed, standing, &plan.events, plan.look_again).await)
+            }
             Step::Allocate(_) => unreachable!("the book has answered"),
         }
     }
@@ -169,15 +173,17 @@ impl Claims {
 
     /// What follows from writes that were done.
     fn acted(&self, claim: &ClaimView, plan: Plan) -> Option<Next> {
-        if self.context.settings.claim_events {
-            for event in &plan.events {
-                self.context.recorder.record(event, Kind::SandboxClaim, &claim.metadata);
-            }
-        }
+        self.record(claim, &plan.events);
         if let Some(launched) = plan.launched {
             self.notes.launched(claim, launched);
         }
         None
+    }
+
+    fn record(&self, claim: &ClaimView, events: &[Event]) {
+        for event in events.iter().filter(|_| self.context.settings.claim_events) {
+            self.context.recorder.record(event, Kind::SandboxClaim, &claim.metadata);
+        }
     }
 
     /// Writes the status, sends what may wait on its way, and says when to look again.
@@ -185,6 +191,7 @@ impl Claims {
         &self,
         observed: &Observed<'_>,
         standing: &Standing,
+        events: &[Event],
         look_again: Option<Timestamp>,
     ) -> Next {
         let claim = observed.claim;
@@ -197,6 +204,7 @@ impl Claims {
                 return Next::Retry;
             }
         }
+        self.record(claim, events);
         if standing.sandbox.is_some() {
             self.leave(claim);
         }
@@ -217,7 +225,7 @@ impl Claims {
         self.errands.send(async move {
             let outcome = context.carry_out(&later, Class::Housekeeping).await;
             notes.end_follow_up(&key, &uid);
-            if outcome.is_err() {
+            if outcome.is_err_and(|stumble| stumble.may_pass()) {
                 context.caches.queues.claims.remind(&key, notes::LATER);
             }
         });

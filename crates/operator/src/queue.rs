@@ -23,7 +23,7 @@ pub(crate) enum Urgency {
 pub(crate) enum Next {
     /// Nothing more to do until something changes.
     Settled,
-    /// Look again at once.
+    /// Look again at once; should that come to nothing over and over, after a while that grows.
     Again,
     /// Look again after this long, if nothing changes before.
     After(Duration),
@@ -93,12 +93,9 @@ impl Queue {
         self.wake.notify_one();
     }
 
-    /// Takes back the keys of workers that were stopped while they looked at them.
-    pub(crate) fn reclaim(&self) {
-        let mut state = self.state();
-        for key in std::mem::take(&mut state.running).into_keys() {
-            state.add(&key, Urgency::Live);
-        }
+    /// Forgets everything, also what workers that were stopped had taken.
+    pub(crate) fn clear(&self) {
+        *self.state() = State::default();
     }
 
     /// How many keys are ready to be looked at.
@@ -148,23 +145,30 @@ impl State {
 
     fn done(&mut self, key: &Key, next: Next, now: Instant) {
         let named = self.running.remove(key).flatten();
-        if next != Next::Retry {
-            self.failures.remove(key);
-        }
         match next {
-            Next::Settled => {}
-            Next::Again => drop(self.add(key, Urgency::Live)),
-            Next::After(delay) => self.delay(key, now + delay),
-            Next::Retry => {
-                let failures = self.failures.entry(key.clone()).or_default();
-                let delay = FIRST_RETRY.saturating_mul(1 << (*failures).min(20)).min(LAST_RETRY);
-                *failures += 1;
+            Next::Settled => drop(self.failures.remove(key)),
+            Next::After(delay) => {
+                self.failures.remove(key);
                 self.delay(key, now + delay);
+            }
+            Next::Again => match self.fail(key) {
+                0 => drop(self.add(key, Urgency::Live)),
+                failures => self.delay(key, now + pause(failures - 1)),
+            },
+            Next::Retry => {
+                let failures = self.fail(key);
+                self.delay(key, now + pause(failures));
             }
         }
         if let Some(urgency) = named {
             self.add(key, urgency);
         }
+    }
+
+    /// How often in a row it had not worked before.
+    fn fail(&mut self, key: &Key) -> u32 {
+        let failures = self.failures.entry(key.clone()).or_default();
+        std::mem::replace(failures, failures.saturating_add(1))
     }
 
     fn delay(&mut self, key: &Key, due: Instant) {
@@ -184,6 +188,10 @@ impl State {
         self.sequence += 1;
         self.sequence
     }
+}
+
+fn pause(failures: u32) -> Duration {
+    FIRST_RETRY.saturating_mul(1 << failures.min(20)).min(LAST_RETRY)
 }
 
 #[cfg(test)]
@@ -221,26 +229,39 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_of_a_worker_that_was_stopped_come_again() {
+    async fn a_key_of_a_worker_that_was_stopped_can_be_named_again_once_everything_is_forgotten() {
         let queue = Queue::default();
         queue.add(&key("a"), Urgency::Live);
         let _never_handed_back = queue.next().await;
-        queue.reclaim();
+        queue.clear();
+        queue.add(&key("a"), Urgency::Live);
         assert_eq!(next(&queue).await, "a");
+    }
+
+    /// How many milliseconds each look comes after the one before, given what came of them.
+    async fn waits(outcomes: &[Next]) -> Vec<u128> {
+        let queue = Queue::default();
+        queue.add(&key("a"), Urgency::Live);
+        let mut waits = Vec::new();
+        for next in outcomes {
+            let started = Instant::now();
+            let taken = queue.next().await;
+            waits.push(started.elapsed().as_millis());
+            queue.done(&taken, *next);
+        }
+        waits
     }
 
     #[tokio::test(start_paused = true)]
     async fn failures_wait_longer_each_time_and_success_forgets_them() {
-        let queue = Queue::default();
-        queue.add(&key("a"), Urgency::Live);
-        let mut waits = Vec::new();
-        for next in [Next::Retry, Next::Retry, Next::Retry, Next::Again, Next::Retry, Next::Settled] {
-            let started = Instant::now();
-            let taken = queue.next().await;
-            waits.push(started.elapsed().as_millis());
-            queue.done(&taken, next);
-        }
-        assert_eq!(waits, [0, 5, 10, 20, 0, 5]);
+        let success = Next::After(Duration::ZERO);
+        let outcomes = [Next::Retry, Next::Retry, Next::Retry, success, Next::Retry, Next::Settled];
+        assert_eq!(waits(&outcomes).await, [0, 5, 10, 20, 0, 5]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_looked_at_again_at_once_in_vain_waits_longer_each_time() {
+        assert_eq!(waits(&[Next::Again; 5]).await, [0, 0, 5, 10, 20]);
     }
 
     #[tokio::test(start_paused = true)]

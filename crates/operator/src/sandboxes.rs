@@ -16,7 +16,7 @@ use jiff::Timestamp;
 
 use crate::caches::Caches;
 use crate::context::Context;
-use crate::queue::{Next, Queue};
+use crate::queue::{Next, Queue, Urgency};
 use crate::traffic::Class;
 use crate::workers::Controller;
 use apply::{Outcome, apply};
@@ -53,6 +53,9 @@ impl Controller for Sandboxes {
         // What was written is in the caches by now.
         let Some(after) = self.observe(key).await else { return Next::Settled };
         let reported = self.report(&after, &troubles).await;
+        if !troubles.is_empty() {
+            self.forget_strays(&after.sandbox);
+        }
         self.next(&plan, &troubles, reported)
     }
 }
@@ -87,6 +90,14 @@ impl Sandboxes {
             _ if troubles.iter().any(|trouble| trouble.class.is_worth_another_try()) => Next::Retry,
             Reported::Settled(due) => self.context.next(plan.look_again.into_iter().chain(due).min()),
         }
+    }
+
+    /// What is in the way is looked for again the next time, where nobody tells that it is gone.
+    fn forget_strays(&self, sandbox: &SandboxView) {
+        self.context.caches.change(Urgency::Live, |world| {
+            world.forget_strays(sandbox);
+            Vec::new()
+        });
     }
 
     fn warn(&self, observed: &Observed, plan: &Plan) {

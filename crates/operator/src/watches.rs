@@ -57,6 +57,12 @@ pub(crate) fn start(client: &Client, caches: &Arc<Caches>, reach: &Reach) -> Joi
         ChildScope::All => None,
         ChildScope::Labelled => Some(asb_types::labels::SANDBOX_NAME_HASH),
     };
+    if let Some(label) = label {
+        caches.change(Urgency::Backlog, |world| {
+            world.follow_only(label);
+            Vec::new()
+        });
+    }
     let mut watches = JoinSet::new();
     watches.spawn(follow::<SandboxView>(feed.clone(), None));
     watches.spawn(follow::<PodView>(feed.clone(), label));

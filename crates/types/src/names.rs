@@ -45,14 +45,21 @@ pub fn pooled_sandbox(pool: &str, suffix: &str) -> String {
     format!("{}{suffix}", prefix.get(..room).unwrap_or(&prefix))
 }
 
+const NETWORK_POLICY_SUFFIX: &str = "-network-policy";
+
 /// The NetworkPolicy that a template manages.
 pub fn network_policy(template: &str) -> String {
-    format!("{template}-network-policy")
+    format!("{template}{NETWORK_POLICY_SUFFIX}")
+}
+
+/// The template that manages the NetworkPolicy of this name, if it is there.
+pub fn template_of_network_policy(policy: &str) -> Option<&str> {
+    policy.strip_suffix(NETWORK_POLICY_SUFFIX)
 }
 
 /// The NetworkPolicy that old operators made for each claim; only ever cleaned up.
 pub fn legacy_claim_network_policy(claim: &str) -> String {
-    format!("{claim}-network-policy")
+    format!("{claim}{NETWORK_POLICY_SUFFIX}")
 }
 
 /// The pool that stands for "no pool, just this template".

@@ -4,10 +4,10 @@ use anyhow::{Context, Result};
 use asb_tests::wait;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Service;
-use kube::Api;
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use crate::stage::{Stage, patch, said, sandbox_conditions};
+use crate::stage::{Stage, claim_conditions, patch, said, sandbox_conditions};
 
 fn soon() -> String {
     (Timestamp::now() - SignedDuration::from_secs(1)).to_string()
@@ -57,7 +57,7 @@ async fn an_expired_claim_loses_its_sandbox_and_stays() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_expired_claim_with_policy_delete_goes_with_its_sandbox() -> Result<()> {
+async fn an_expired_claim_goes_after_its_sandbox_where_asked() -> Result<()> {
     let stage = Stage::set().await?;
     stage.full_pool("pool", 1).await?;
     let claim =
@@ -68,7 +68,8 @@ async fn an_expired_claim_with_policy_delete_goes_with_its_sandbox() -> Result<(
         json!({"spec": {"lifecycle": {"shutdownTime": soon(), "shutdownPolicy": "DeleteForeground"}}});
     patch(&stage.claims, "mine", lifecycle).await?;
     wait::for_gone(&stage.claims, &claim).await?;
-    wait::for_gone(&stage.sandboxes, &sandbox).await?;
+    let left = stage.sandboxes.get_opt(&name).await?;
+    assert!(left.is_none_or(|left| left.uid() != sandbox.uid()), "the claim goes last");
     stage.finish().await
 }
 
@@ -106,5 +107,24 @@ async fn what_is_kept_after_its_expiry_goes_when_its_time_is_over() -> Result<()
     stage.nudge(&stage.sandboxes, "demo").await?;
     wait::for_gone(&stage.claims, &claim).await?;
     wait::for_gone(&stage.sandboxes, &sandbox).await?;
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_claim_that_may_not_be_deleted_is_not_written_about_again_and_again() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.ledger.forbid("DELETE sandboxclaims");
+    let lifecycle = json!({"lifecycle": {"shutdownTime": soon(), "shutdownPolicy": "Delete"}});
+    let claim = stage.claim("mine", "pool", lifecycle).await?;
+    let tried = || async { (stage.ledger.count("DELETE sandboxclaims") >= 6).then_some(()) };
+    wait::until(wait::DEADLINE, "six tries", tried).await?;
+    let told = stage.ledger.count("PATCH sandboxclaims/status");
+    assert_eq!(told, 2, "that it expired, and that it cannot be deleted");
+    let expired = stage.claim_with("mine", "ClaimExpired").await?;
+    let ready = "Ready=False ClaimExpired: Claim expired. Error seen: you may not";
+    assert_eq!(said(claim_conditions(&expired)), [ready]);
+
+    stage.ledger.allow("DELETE sandboxclaims");
+    wait::for_gone(&stage.claims, &claim).await?;
     stage.finish().await
 }

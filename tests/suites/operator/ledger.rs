@@ -1,11 +1,12 @@
-//! What the operator writes, noted on its way to the API server.
+//! What the operator writes, noted on its way to the API server, which some of it does not reach.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Method, Request};
+use http::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::service_fn;
 
 /// A write as its address tells it.
@@ -19,7 +20,10 @@ pub(crate) struct Entry {
 
 /// All writes through one client, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Vec<Entry>>>);
+pub(crate) struct Ledger {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    forbidden: Arc<Mutex<BTreeSet<String>>>,
+}
 
 impl Ledger {
     /// A client that goes through `client` and notes what it writes here.
@@ -27,13 +31,25 @@ impl Ledger {
         let (ledger, inner) = (self.clone(), client.clone());
         let service = service_fn(move |request: Request<Body>| {
             let (ledger, inner) = (ledger.clone(), inner.clone());
-            async move { inner.send(ledger.note(request).await?).await }
+            async move {
+                let (request, is_forbidden) = ledger.note(request).await?;
+                if is_forbidden { Ok(refusal()) } else { inner.send(request).await }
+            }
         });
         Client::new(service, client.default_namespace())
     }
 
+    /// From now on this is answered as to somebody who may not: `"DELETE sandboxclaims"`.
+    pub(crate) fn forbid(&self, write: &str) {
+        self.forbidden.lock().unwrap_or_else(PoisonError::into_inner).insert(write.to_owned());
+    }
+
+    pub(crate) fn allow(&self, write: &str) {
+        self.forbidden.lock().unwrap_or_else(PoisonError::into_inner).remove(write);
+    }
+
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How often something was written: `"PATCH pods"`, `"PATCH sandboxes/status"`.
@@ -46,17 +62,27 @@ impl Ledger {
         self.entries().iter().filter(|entry| entry.name == name).map(ToString::to_string).collect()
     }
 
-    /// Notes a request, which is handed back as it was.
-    async fn note(&self, request: Request<Body>) -> kube::Result<Request<Body>> {
+    /// Notes a request, which is handed back as it was, and whether it is forbidden.
+    async fn note(&self, request: Request<Body>) -> kube::Result<(Request<Body>, bool)> {
         if request.method() == Method::GET {
-            return Ok(request);
+            return Ok((request, false));
         }
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await?;
         let entry = Entry::read(&head.method, head.uri.path(), &body);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
-        Ok(Request::from_parts(head, Body::from(body)))
+        let forbidden = self.forbidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_forbidden = forbidden.contains(&entry.to_string());
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        Ok((Request::from_parts(head, Body::from(body)), is_forbidden))
     }
+}
+
+fn refusal() -> Response<Body> {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 403,
+        "reason": "Forbidden", "message": "you may not"});
+    let mut response = Response::new(Body::from(status.to_string().into_bytes()));
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    response
 }
 
 impl Entry {

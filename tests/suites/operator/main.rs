@@ -16,6 +16,7 @@ mod pools;
 mod retention;
 mod rollouts;
 mod sandboxes;
+mod scopes;
 mod sizing;
 mod stage;
 mod stories;

@@ -37,6 +37,7 @@ pub(crate) struct Stage {
     pub(crate) ledger: Ledger,
     /// The operator's.
     pub(crate) clock: TestClock,
+    settings: Settings,
     kubelet: FakeKubelet,
     operator: JoinHandle<()>,
     stop: CancellationToken,
@@ -47,13 +48,22 @@ impl Stage {
         Self::with(|kubelet| kubelet).await
     }
 
-    pub(crate) async fn with(settings: impl FnOnce(Builder) -> Builder) -> Result<Self> {
+    pub(crate) async fn with(kubelet: impl FnOnce(Builder) -> Builder) -> Result<Self> {
+        Self::with_settings(kubelet, Settings::default()).await
+    }
+
+    /// With an operator that is told to be so, apart from the namespace.
+    pub(crate) async fn with_settings(
+        kubelet: impl FnOnce(Builder) -> Builder,
+        settings: Settings,
+    ) -> Result<Self> {
         let cluster = Cluster::connect().await?;
         let namespace = cluster.namespace().await?;
-        let kubelet = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
-        let kubelet = settings(kubelet).spawn().await?;
+        let builder = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
+        let kubelet = kubelet(builder).spawn().await?;
         let (stop, ledger, clock) = (CancellationToken::new(), Ledger::default(), TestClock::default());
-        let operator = operator(&ledger.over(&cluster.client()), &namespace, &clock);
+        let settings = Settings { namespace: Some(namespace.name().to_owned()), ..settings };
+        let operator = operator(&ledger.over(&cluster.client()), &settings, &clock);
         Ok(Self {
             sandboxes: namespace.api(),
             claims: namespace.api(),
@@ -65,6 +75,7 @@ impl Stage {
             clock,
             cluster,
             namespace,
+            settings,
             kubelet,
             stop,
         })
@@ -74,7 +85,7 @@ impl Stage {
     pub(crate) async fn restart(&mut self) -> Result<()> {
         self.stop.cancel();
         (self.stop, self.ledger) = (CancellationToken::new(), Ledger::default());
-        let next = operator(&self.ledger.over(&self.cluster.client()), &self.namespace, &self.clock);
+        let next = operator(&self.ledger.over(&self.cluster.client()), &self.settings, &self.clock);
         let last = std::mem::replace(&mut self.operator, tokio::spawn(next.run(self.stop.clone())));
         last.await.context("the operator ended badly")
     }
@@ -194,9 +205,9 @@ impl Stage {
     }
 }
 
-fn operator(client: &Client, namespace: &Namespace, clock: &TestClock) -> Operator {
-    let settings = Settings { namespace: Some(namespace.name().to_owned()), ..Settings::default() };
-    Operator::with(client.clone(), settings, None, Arc::new(clock.clone()), Dice::loaded_by_chance())
+fn operator(client: &Client, settings: &Settings, clock: &TestClock) -> Operator {
+    let clock = Arc::new(clock.clone());
+    Operator::with(client.clone(), settings.clone(), None, clock, Dice::loaded_by_chance())
 }
 
 pub(crate) async fn patch<K>(api: &Api<K>, name: &str, patch: Value) -> Result<K>

@@ -76,14 +76,41 @@ async fn a_claim_is_stamped_to_a_part_of_a_second_and_its_adoption_is_an_event()
         text.parse::<Timestamp>()?;
         assert!(text.contains('.'), "{stamp}: {text}");
     }
-    let events: Api<Event> = stage.namespace.api();
-    let adoption = || async {
-        let list = events.list(&ListParams::default()).await.ok()?;
-        list.items.into_iter().find(|event| event.reason.as_deref() == Some("SandboxAdopted"))
-    };
-    let event = wait::until(wait::DEADLINE, "the event of the adoption", adoption).await?;
+    let event = event(&stage, "Adoption").await?;
     let name = claim.status.context("it is Ready")?.sandbox.name;
+    assert_eq!(event.reason.as_deref(), Some("SandboxAdopted"));
     assert_eq!(event.note, Some(format!("Adopted warm pool Sandbox {name:?}")));
     assert_eq!(event.reporting_controller.as_deref(), Some("sandboxclaim-controller"));
+    stage.finish().await
+}
+
+/// The event that tells of an action.
+async fn event(stage: &Stage, action: &str) -> Result<Event> {
+    let events: Api<Event> = stage.namespace.api();
+    let find = || async {
+        let list = events.list(&ListParams::default()).await.ok()?;
+        list.items.into_iter().find(|event| event.action.as_deref() == Some(action))
+    };
+    Ok(wait::until(wait::DEADLINE, &format!("the event of {action}"), find).await?)
+}
+
+#[tokio::test]
+async fn the_life_of_a_claim_is_told_in_events() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.template("template", json!({})).await?;
+    stage.pool("off", "template", 0).await?;
+    stage.claim("mine", "off", json!({})).await?;
+    stage.ready_claim("mine").await?;
+    let end = json!({"shutdownTime": "2020-01-01T00:00:00Z", "shutdownPolicy": "DeleteForeground"});
+    patch(&stage.claims, "mine", json!({"spec": {"lifecycle": end}})).await?;
+    for (action, reason, note) in [
+        ("Provisioning", "SandboxProvisioned", "Created Sandbox \"mine\""),
+        ("Claim Expired", "ClaimExpired", "Claim expired"),
+        ("Deleting", "ClaimExpired", "Deleting Claim (ShutdownPolicy=DeleteForeground)"),
+    ] {
+        let event = event(&stage, action).await?;
+        assert_eq!((event.reason.as_deref(), event.note.as_deref()), (Some(reason), Some(note)));
+        assert_eq!(event.type_.as_deref(), Some("Normal"));
+    }
     stage.finish().await
 }

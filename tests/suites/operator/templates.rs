@@ -5,10 +5,11 @@ use asb_tests::wait;
 use asb_types::labels::TEMPLATE_REF_HASH;
 use asb_types::v1beta1::SandboxTemplate;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
-use crate::stage::{Stage, patch};
+use crate::stage::{Stage, patch, ready};
 
 #[tokio::test]
 async fn a_template_has_a_network_policy_that_is_kept_as_it_should_be() -> Result<()> {
@@ -30,5 +31,30 @@ async fn a_template_has_a_network_policy_that_is_kept_as_it_should_be() -> Resul
 
     patch(&stage.templates, "my-template", json!({"spec": {"networkPolicyManagement": "Unmanaged"}})).await?;
     wait::for_gone(&policies, &policy).await?;
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_template_gets_its_policy_once_somebody_elses_is_out_of_the_way() -> Result<()> {
+    let stage = Stage::set().await?;
+    let policies: Api<NetworkPolicy> = stage.namespace.api();
+    let name = "my-template-network-policy";
+    let foreign =
+        json!({"metadata": {"name": name}, "spec": {"podSelector": {"matchLabels": {"mine": "yes"}}}});
+    let foreign = policies.create(&PostParams::default(), &serde_json::from_value(foreign)?).await?;
+    stage.template("my-template", json!({})).await?;
+    let says = |reason: &'static str| {
+        move |template: &SandboxTemplate| {
+            let conditions = template.status.as_ref().map(|status| status.conditions.clone());
+            ready(&conditions.unwrap_or_default()).is_some_and(|ready| ready.reason == reason)
+        }
+    };
+    wait::for_object(&stage.templates, "my-template", "refused", says("NetworkPolicyNotOwned")).await?;
+    assert_eq!(policies.get(name).await?.spec, foreign.spec, "it is left alone");
+
+    policies.delete(name, &DeleteParams::default()).await?;
+    let is_ours = |policy: &NetworkPolicy| policy.owner_references().len() == 1;
+    wait::for_object(&policies, name, "made", is_ours).await?;
+    wait::for_object(&stage.templates, "my-template", "served", says("NetworkPolicyReady")).await?;
     stage.finish().await
 }

@@ -10,6 +10,7 @@ use super::problem::Problem;
 use super::status::Standing;
 use super::{Observed, Plan, binding, events};
 use crate::conditions;
+use crate::report::Failure;
 use crate::views::ClaimView;
 use crate::write::{Deleting, Kind, Write};
 
@@ -77,6 +78,18 @@ fn standing(observed: &Observed<'_>) -> Standing {
     let sandbox = binding::chosen(observed);
     let problem = if sandbox.is_some() { None } else { not_ours(observed) };
     Standing { sandbox: sandbox.cloned().map(Box::new), problem, is_expired: true }
+}
+
+/// How a claim stands whose plan could not be carried out. It keeps what it has; and what it had said of its expiry stays
+/// said, or it would be said again before every try.
+pub fn stumbled(observed: &Observed<'_>, failure: Failure, now: Timestamp) -> Standing {
+    let claim = observed.claim;
+    let is_over = matches!(of(claim, &claim.status.conditions, now), Expiry::Expired { .. });
+    Standing {
+        sandbox: binding::chosen(observed).cloned().map(Box::new),
+        problem: Some(Problem::Failed(failure)),
+        is_expired: is_over && told(claim).is_some(),
+    }
 }
 
 /// Somebody else's Sandbox under the name that the claim goes by. It is left alone, and that is said.

@@ -106,6 +106,9 @@ fn copied_ready(standing: &Standing) -> Option<&Condition> {
 fn own_ready(claim: &ClaimView, standing: &Standing) -> Verdict {
     let said = |reason, message: &str| Verdict::new(false, reason, message);
     match (&standing.problem, &standing.sandbox) {
+        (Some(problem @ Problem::Failed(_)), _) if standing.is_expired => {
+            said(claim_ready::EXPIRED, &format!("Claim expired. {}", problem.message()))
+        }
         (Some(problem), _) => Verdict::new(false, problem.reason(), problem.message()),
         (None, _) if standing.is_expired => said(claim_ready::EXPIRED, expired_message(claim)),
         (None, None) => said(claim_ready::SANDBOX_MISSING, "Sandbox does not exist"),

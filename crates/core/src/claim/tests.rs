@@ -8,8 +8,9 @@ mod telling;
 use serde_json::{Value, json};
 
 use super::fixtures::{NOON, Reply, World, after, ready, world};
-use super::{Problem, Standing, Start, Step};
+use super::{Problem, Standing, Start, Step, stumbled};
 use crate::allocation::Cold;
+use crate::report::Failure;
 use crate::write::{Deleting, Kind, Write};
 
 /// The writes of the world's next step.

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use asb_core::claim::{Observed, Referenced, Settings, Sighting, Source};
+use asb_core::claim::{Observed, Referenced, Settings, Sighting, Source, recorded_name};
 use asb_core::object::Key;
 use asb_core::views::{
     ClaimView, NetworkPolicyView, PoolView, Request, SandboxView, TemplateView, View, read,
 };
-use asb_types::annotations::SANDBOX_NAME;
-use asb_types::labels::LEGACY_SANDBOX_NAME;
 use asb_types::names;
 use serde_json::Value;
 
@@ -35,6 +33,8 @@ pub(super) struct Snapshot {
     assigned: Option<Arc<SandboxView>>,
     recorded: Option<Arc<SandboxView>>,
     namesake: Option<Arc<SandboxView>>,
+    /// The name of a Sandbox that is the claim's, or bears its name, and cannot be understood; and why.
+    broken: Option<(Arc<str>, String)>,
     pool: Found<PoolView>,
     template: Found<TemplateView>,
     legacy_policy: Option<Arc<NetworkPolicyView>>,
@@ -73,6 +73,7 @@ impl Snapshot {
             assigned: sandbox(&claim.status.sandbox.name),
             recorded: recorded_name(&claim).and_then(sandbox),
             namesake: sandbox(&names::cold_sandbox(&key.name)),
+            broken: broken(world, &claim),
             template: template(world, &claim, &pool),
             legacy_policy: world
                 .network_policies
@@ -108,6 +109,7 @@ impl Snapshot {
             assigned: sighting(&claim.status.sandbox.name, &self.assigned),
             recorded: sighting(recorded_name(claim).unwrap_or_default(), &self.recorded),
             namesake: self.namesake.as_deref(),
+            broken: self.broken.as_ref().map(|(name, problem)| (&**name, problem.as_str())),
             pool: self.pool.referenced(),
             template: self.template.referenced(),
             legacy_policy: self.legacy_policy.as_deref(),
@@ -118,8 +120,11 @@ impl Snapshot {
     }
 }
 
-fn recorded_name(claim: &ClaimView) -> Option<&str> {
-    claim.metadata.annotation(SANDBOX_NAME).or_else(|| claim.metadata.label(LEGACY_SANDBOX_NAME))
+fn broken(world: &World, claim: &ClaimView) -> Option<(Arc<str>, String)> {
+    let namesake = claim.metadata.key.sibling(&names::cold_sandbox(claim.metadata.name()));
+    let of_claim = world.sandboxes.unreadable_of(&claim.metadata.uid);
+    let broken = of_claim.or_else(|| world.sandboxes.unreadable(&namesake))?;
+    Some((Arc::clone(&broken.metadata.key.name), broken.to_string()))
 }
 
 /// The template of the claim's pool, or the one that it names itself.

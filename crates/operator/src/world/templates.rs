@@ -55,9 +55,14 @@ impl Held for NetworkPolicyView {
         &mut world.network_policies
     }
 
-    fn consequences(_: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
+    /// Somebody else's policy may be in a template's way, or just got out of it.
+    fn consequences(world: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
+        let key = change.key();
         let owners = change.owners().filter(|owner| owner.is(Kind::SandboxTemplate));
-        wakes.extend(owners.map(|owner| Wake::Template(owner_key(change.key(), owner))));
+        wakes.extend(owners.map(|owner| Wake::Template(owner_key(key, owner))));
+        let by_name = names::template_of_network_policy(&key.name).map(|template| key.sibling(template));
+        let there = by_name.filter(|template| world.templates.entry(template).is_some());
+        wakes.extend(there.map(Wake::Template));
     }
 }
 
@@ -70,6 +75,17 @@ mod tests {
     fn template(version: u64, generation: u64) -> Value {
         json!({"metadata": {"namespace": "team", "name": "t", "uid": "t", "resourceVersion": version.to_string(),
             "generation": generation}, "spec": {"podTemplate": {"spec": {"containers": []}}}})
+    }
+
+    #[test]
+    fn a_template_hears_of_whatever_bears_the_name_of_its_policy() {
+        let mut world = World::default();
+        world.learn::<TemplateView>(&template(1, 1)).unwrap();
+        let policy = json!({"metadata": {"namespace": "team", "name": "t-network-policy", "uid": "np", "resourceVersion": "2"}});
+        let template = Wake::Template(Key::new("team", "t"));
+        assert!(world.learn::<NetworkPolicyView>(&policy).unwrap().contains(&template));
+        let gone = world.learn_gone::<NetworkPolicyView>(&Key::new("team", "t-network-policy"), &"np".into());
+        assert!(gone.contains(&template));
     }
 
     #[test]

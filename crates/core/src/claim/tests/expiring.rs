@@ -41,6 +41,24 @@ fn retain_deletes_the_sandbox_and_keeps_the_claim() {
 }
 
 #[test]
+fn what_cannot_be_deleted_has_expired_all_the_same_and_says_so_once() {
+    let finished = json!({"type": "Finished", "status": "True", "reason": "PodFailed", "message": "",
+        "lastTransitionTime": NOON.to_string()});
+    for policy in ["Delete", "Retain"] {
+        let mut world = expired(policy).reason("ClaimExpired");
+        world = world.sandbox("pool-a", json!({"status": {"conditions": [finished.clone()]}}));
+        let failure = || Failure::Transient("not today".to_owned());
+        let standing = world.observe(|observed| stumbled(observed, failure(), NOON));
+        world.apply(&world.tell(&standing, NOON).status.expect("it says what went wrong"));
+        assert_eq!(condition(&world, "Ready")["reason"], "ClaimExpired");
+        assert_eq!(condition(&world, "Ready")["message"], "Claim expired. Error seen: not today");
+        assert_eq!(condition(&world, "Finished")["reason"], "PodFailed");
+        assert!(matches!(&acts(&world)[..], [Write::Delete { .. }]), "it is tried again");
+        assert_eq!(world.tell(&standing, NOON).status, None);
+    }
+}
+
+#[test]
 fn a_sandbox_that_is_going_is_not_deleted_twice() {
     let world = expired("Retain").reason("ClaimExpired").deleting("pool-a");
     assert_eq!(standing(&world).problem, None);

@@ -142,6 +142,18 @@ fn a_promise_that_leads_nowhere_is_confirmed_and_dropped() {
 }
 
 #[test]
+fn a_promise_of_what_cannot_be_a_sandbox_is_no_promise() {
+    for name in ["not a name", "../pods/a", "a?watch=true", "-a", "A"] {
+        let promised = json!({"metadata": {"annotations": {"agents.x-k8s.io/sandbox-name": name}}});
+        let mut world = world().member("pool-a").claim(promised);
+        assert!(matches!(world.plan(NOON).step, Step::Allocate(_)), "{name}");
+        world.settle(NOON);
+        let annotations = world.claim.unwrap()["metadata"]["annotations"].clone();
+        assert_eq!(annotations["agents.x-k8s.io/sandbox-name"], "pool-a");
+    }
+}
+
+#[test]
 fn a_sandbox_that_is_gone_is_reported_and_not_replaced() {
     let lost = world().told("pool-a");
     assert!(matches!(lost.plan(NOON).step, Step::Read(_)), "a cache may lag behind");
@@ -151,6 +163,16 @@ fn a_sandbox_that_is_gone_is_reported_and_not_replaced() {
     assert_eq!(status_of(&lost)["sandbox"], json!({"name": "pool-a"}), "so that it is not forgotten");
     assert_eq!(status_of(&lost)["phase"], "Failed");
     assert_eq!(problem(&lost).0, "SandboxLost");
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_understood_is_neither_lost_nor_replaced() {
+    let replace = json!({"spec": {"lostSandboxPolicy": "Replace"}});
+    let broken = World { broken: Some(("pool-a", "spec.shutdownTime: nonsense")), ..world().claim(replace) };
+    for world in [broken.clone(), broken.told("pool-a").confirmed()] {
+        let message = "Sandbox \"pool-a\" cannot be read: spec.shutdownTime: nonsense".to_owned();
+        assert_eq!(problem(&world), ("InvalidConfiguration", message));
+    }
 }
 
 #[test]
