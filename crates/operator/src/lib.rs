@@ -20,6 +20,7 @@ mod queue;
 mod sandboxes;
 mod settings;
 mod templates;
+mod tenure;
 mod traffic;
 mod watches;
 pub mod webhook;
@@ -42,6 +43,7 @@ use leadership::Leadership;
 use pools::{Ledgers, Pools};
 use sandboxes::Sandboxes;
 use templates::Templates;
+use tenure::Tenure;
 use traffic::Traffic;
 use watches::Reach;
 use workers::Crew;
@@ -64,6 +66,7 @@ pub struct Operator {
     client: Client,
     context: Arc<Context>,
     candidacy: Option<Candidacy>,
+    tenure: Arc<Tenure>,
     observer: Observer,
     metrics: Arc<Metrics>,
     /// Watches and the sender of events, which go on whoever leads.
@@ -101,10 +104,11 @@ impl Operator {
             &settings.instance,
         );
         background.spawn(sending);
-        let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic);
+        let tenure = Arc::new(Tenure::default());
+        let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic, Arc::clone(&tenure));
         let context =
             Arc::new(Context { caches, writer, recorder, clock, dice, settings, pools: Ledgers::default() });
-        Self { client, context, candidacy, observer, metrics, background }
+        Self { client, context, candidacy, tenure, observer, metrics, background }
     }
 
     /// Says how it is doing, also while it runs.
@@ -130,7 +134,8 @@ impl Operator {
         let Some(candidacy) = self.candidacy.clone() else {
             return self.work(stop, std::future::pending()).await;
         };
-        let mut leadership = Leadership::new(self.client.clone(), candidacy, self.context.now());
+        let tenure = Arc::clone(&self.tenure);
+        let mut leadership = Leadership::new(self.client.clone(), candidacy, tenure, self.context.now());
         while !stop.is_cancelled() {
             tokio::select! {
                 biased;
