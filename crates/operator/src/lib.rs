@@ -28,6 +28,7 @@ mod workers;
 mod world;
 mod writer;
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,9 +143,20 @@ impl Operator {
                 () = stop.cancelled() => return,
                 () = leadership.acquire() => {}
             }
-            self.work(stop, leadership.keep()).await;
+            self.take_over(stop, leadership.keep()).await;
         }
         leadership.release().await;
+    }
+
+    /// Finds out what the last leader did, then works.
+    async fn take_over(&self, stop: &CancellationToken, lost: impl Future<Output = ()>) {
+        let mut lost = pin!(lost);
+        tokio::select! {
+            biased;
+            () = &mut lost => {}
+            () = stop.cancelled() => {}
+            () = self.context.caches.refreshed() => self.work(stop, lost).await,
+        }
     }
 
     /// Looks after everything until it is stopped, or no longer leads.
