@@ -184,10 +184,17 @@ fn obtain(observed: &Observed<'_>, now: Timestamp) -> Plan {
     if let Err(problem) = references(observed) {
         return Plan::problem(problem);
     }
-    if let Some(forced) = Start::forced(claim) {
-        return start(observed, forced, now);
+    if let Some(cold) = Start::forced(claim).or_else(|| begun(observed)) {
+        return start(observed, cold, now);
     }
     Plan::new(Step::Allocate(claim.request.clone()))
+}
+
+/// Why the claim was to start cold, if that was begun and nobody knows what came of it: the create may yet take effect, and
+/// only a create of the same name meets it.
+fn begun(observed: &Observed<'_>) -> Option<Start> {
+    let is_untold = binding::assigned_name(observed.claim).is_empty();
+    observed.launched.map(|launched| launched.start).filter(|start| is_untold && start.is_cold())
 }
 
 /// Whether what the claim refers to lets it have a Sandbox at all, so that no member is taken in vain.

@@ -7,7 +7,9 @@ mod observe;
 use std::sync::Arc;
 
 use asb_core::allocation::{Answer as Booked, Asker};
-use asb_core::claim::{Answer, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status};
+use asb_core::claim::{
+    Answer, Launched, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status,
+};
 use asb_core::object::Key;
 use asb_core::report::Failure;
 use asb_core::views::{ClaimView, Request};
@@ -93,9 +95,13 @@ impl Claims {
             Step::Act(ref writes) => match self.context.carry_out(writes, Class::Claim).await {
                 Ok(()) => self.acted(claim, plan),
                 Err(stumble) => {
-                    self.doubt(claim, &stumble);
+                    self.doubt(claim, &stumble, plan.launched);
+                    let is_open = matches!(stumble, Stumble::Unanswered(..));
                     let failure = stumble.told()?;
-                    self.give_back(claim);
+                    // What may yet become the claim's stays in its hands: another one beside it would be one too many.
+                    if !is_open {
+                        self.give_back(claim);
+                    }
                     Some(self.tell(&observed, &Standing::problem(Problem::Failed(failure)), None).await)
                 }
             },
@@ -105,10 +111,14 @@ impl Claims {
         }
     }
 
-    /// Remembers what has to be read before anything more is decided about a claim.
-    fn doubt(&self, claim: &ClaimView, stumble: &Stumble) {
+    /// Remembers what has to be read before anything more is decided about a claim, and how it was to get a Sandbox: that
+    /// may happen at any time from now on, and so must not be decided differently.
+    fn doubt(&self, claim: &ClaimView, stumble: &Stumble, launched: Option<Launched>) {
         if let Stumble::Unanswered(target, _) = stumble {
             self.notes.doubt(claim, target.clone());
+            if let Some(launched) = launched {
+                self.notes.launched(claim, launched);
+            }
         }
     }
 
@@ -193,7 +203,7 @@ impl Claims {
             Ok(()) => {}
             Err(Stumble::Outdated) => return Next::Again,
             Err(stumble) => {
-                self.doubt(claim, &stumble);
+                self.doubt(claim, &stumble, None);
                 return Next::Retry;
             }
         }

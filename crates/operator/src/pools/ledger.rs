@@ -73,10 +73,12 @@ impl Ledgers {
         self.change(pool, |book| book.arrive(write, landing, now));
     }
 
-    /// A create that was never answered turned out to have happened, or not.
-    pub(super) fn landed(&self, pool: &Key, member: &str) {
+    /// Creates turned out to have happened. Their names are not to be used again once they are gone.
+    pub(super) fn landed<'a>(&self, pool: &Key, members: impl IntoIterator<Item = &'a str>) {
         self.change(pool, |book| {
-            book.flights.creates.remove(member);
+            for member in members {
+                book.flights.creates.remove(member);
+            }
         });
     }
 

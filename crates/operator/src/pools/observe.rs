@@ -45,6 +45,10 @@ impl Snapshot {
         self.members.iter().map(|(sandbox, pod)| Member { sandbox, pod: pod.as_deref() }).collect()
     }
 
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|(sandbox, _)| sandbox.metadata.name())
+    }
+
     pub(super) fn namesakes(&self) -> Vec<&Metadata> {
         self.namesakes.iter().map(|pool| &pool.metadata).collect()
     }
