@@ -28,7 +28,7 @@ use observe::{Readings, Snapshot};
 pub(crate) struct Claims {
     context: Arc<Context>,
     notes: Arc<Notes>,
-    errands: Errands,
+    errands: Arc<Errands>,
 }
 
 /// Every plan is made on what the one before has changed. Few claims need more than three.
@@ -61,8 +61,8 @@ impl Controller for Claims {
 }
 
 impl Claims {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, notes: Arc::default(), errands: Errands::default() }
+    pub(crate) fn new(context: Arc<Context>, errands: Arc<Errands>) -> Self {
+        Self { context, notes: Arc::default(), errands }
     }
 
     /// Makes one plan and carries it out. Says when to look again, unless there is more to do now.

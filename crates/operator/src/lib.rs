@@ -177,8 +177,9 @@ impl Operator {
         let mut crew = Crew::new(&context.caches, &self.metrics);
         crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
-            crew.hire(Claims::new(Arc::clone(context)), workers.claims);
-            crew.hire(Pools::new(Arc::clone(context)), workers.pools);
+            let errands = Arc::clone(&crew.errands);
+            crew.hire(Claims::new(Arc::clone(context), Arc::clone(&errands)), workers.claims);
+            crew.hire(Pools::new(Arc::clone(context), errands), workers.pools);
             crew.hire(Templates(Arc::clone(context)), workers.templates);
         }
         crew

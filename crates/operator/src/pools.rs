@@ -26,7 +26,7 @@ pub(crate) use ledger::Ledgers;
 
 pub(crate) struct Pools {
     context: Arc<Context>,
-    errands: Errands,
+    errands: Arc<Errands>,
 }
 
 impl Controller for Pools {
@@ -70,8 +70,10 @@ impl Controller for Pools {
 }
 
 impl Pools {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, errands: Errands::default() }
+    /// Takes up the work, perhaps after another has done it for a while.
+    pub(crate) fn new(context: Arc<Context>, errands: Arc<Errands>) -> Self {
+        context.pools.give_up();
+        Self { context, errands }
     }
 
     /// Sends creates and deletes on their way, and does what is quick at once.

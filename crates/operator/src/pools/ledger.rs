@@ -82,6 +82,14 @@ impl Ledgers {
         });
     }
 
+    /// Whoever waited for answers no longer does: nobody knows what came of those writes.
+    pub(super) fn give_up(&self) {
+        for book in self.books().values_mut() {
+            let creates = book.flights.creates.values_mut();
+            creates.chain(book.flights.deletes.values_mut()).for_each(|answer| *answer = Answer::Lost);
+        }
+    }
+
     pub(super) fn told(&self, pool: &Key, debounce: Debounce) {
         self.change(pool, |book| book.memory.status = debounce);
     }
@@ -201,6 +209,17 @@ mod tests {
         book.depart(&create("a"));
         book.arrive(&create("a"), Landing::Lost("timed out".to_owned()), at(1));
         assert_eq!(book.flights.creates.get("a"), Some(&Answer::Lost));
+    }
+
+    #[test]
+    fn what_a_leader_no_longer_waits_for_is_lost_and_not_awaited_for_ever() {
+        let (ledgers, pool) = (Ledgers::default(), Key::new("n", "pool"));
+        ledgers.books().insert(pool.clone(), Book::new(&"u".into()));
+        ledgers.change(&pool, |book| book.depart(&create("a")));
+        ledgers.give_up();
+        assert_eq!(ledgers.books()[&pool].flights.creates.get("a"), Some(&Answer::Lost));
+        ledgers.landed(&pool, ["a"]);
+        assert!(ledgers.books()[&pool].flights.creates.is_empty());
     }
 
     #[test]
