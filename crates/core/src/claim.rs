@@ -154,7 +154,10 @@ fn serve(observed: &Observed<'_>, now: Timestamp) -> Plan {
         Binding::Bound(sandbox) => keep(observed, sandbox, now),
         Binding::Departing(sandbox) => Plan::problem(Problem::Departing(sandbox.metadata.name().to_owned())),
         Binding::Unsure(keys) => Plan::new(Step::Read(keys)),
-        Binding::Lost(name) => Plan::problem(Problem::Lost(name)),
+        Binding::Lost(name) => match binding::surplus(observed, None) {
+            none if none.is_empty() => Plan::problem(Problem::Lost(name)),
+            late => Plan::act(late),
+        },
         Binding::Recorded(sandbox) => adopt(observed, sandbox, now),
         Binding::Taken(sandbox) => {
             let problem = Problem::name_taken(sandbox.metadata.name(), observed.claim.metadata.name());
@@ -167,7 +170,7 @@ fn serve(observed: &Observed<'_>, now: Timestamp) -> Plan {
 /// The claim has its Sandbox: makes it bear what the claim asks for, and lets go of any other once users know which.
 fn keep(observed: &Observed<'_>, sandbox: &SandboxView, now: Timestamp) -> Plan {
     let told = |problem| Standing { sandbox: Some(Box::new(sandbox.clone())), problem, is_expired: false };
-    let surplus = binding::surplus(observed, sandbox);
+    let surplus = binding::surplus(observed, Some(sandbox));
     let is_told = binding::assigned_name(observed.claim) == sandbox.metadata.name();
     match sync::correct(observed, sandbox) {
         Err(problem) => Plan::tell(told(Some(problem))),
