@@ -3,6 +3,7 @@
 use asb_core::object::Key;
 use asb_core::views::{PodView, ServiceView, View, VolumeView};
 use asb_core::write::Kind;
+use asb_types::labels::SANDBOX_NAME_HASH;
 
 use super::{Held, Wake, World, owner_key};
 use crate::cache::{Cache, Change};
@@ -47,7 +48,35 @@ impl Held for VolumeView {
         &mut world.volumes
     }
 
-    fn consequences(_: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
+    fn consequences(world: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
         wake_owners(change, wakes);
+        // One that outlives its Sandbox has no owner; a label says whose it is.
+        let key = change.key();
+        let hashes = change.views().filter_map(|volume| volume.metadata.label(SANDBOX_NAME_HASH));
+        let sandboxes = hashes
+            .flat_map(|hash| world.sandboxes_of_hash.get(&key.sibling(hash)).cloned().collect::<Vec<_>>());
+        wakes.extend(sandboxes.map(Wake::Sandbox));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use asb_core::views::SandboxView;
+    use asb_types::hash::fnv1a_hex;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_sandbox_hears_that_a_volume_is_gone_which_is_to_outlive_it() {
+        let mut world = World::default();
+        let metadata = json!({"namespace": "team", "name": "box", "uid": "box", "resourceVersion": "1"});
+        world.learn::<SandboxView>(&json!({"metadata": metadata})).unwrap();
+        let labels = json!({SANDBOX_NAME_HASH: fnv1a_hex("box")});
+        let metadata = json!({"namespace": "team", "name": "work-box", "uid": "volume", "resourceVersion": "2",
+            "labels": labels});
+        world.learn::<VolumeView>(&json!({"metadata": metadata})).unwrap();
+        let wakes = world.learn_gone::<VolumeView>(&Key::new("team", "work-box"), &"volume".into());
+        assert_eq!(wakes, [Wake::Sandbox(Key::new("team", "box"))]);
     }
 }
