@@ -159,7 +159,10 @@ fn serve(observed: &Observed<'_>, now: Timestamp) -> Plan {
         Binding::Bound(sandbox) => keep(observed, sandbox, now),
         Binding::Departing(sandbox) => Plan::problem(Problem::Departing(sandbox.metadata.name().to_owned())),
         Binding::Unsure(keys) => Plan::new(Step::Read(keys)),
-        Binding::Lost(name) => Plan::problem(Problem::Lost(name)),
+        Binding::Lost(name) => match binding::surplus(observed, None) {
+            none if none.is_empty() => Plan::problem(Problem::Lost(name)),
+            late => Plan::act(late),
+        },
         Binding::Recorded(sandbox) => adopt(observed, sandbox, now),
         Binding::Taken(sandbox) => {
             let problem = Problem::name_taken(sandbox.metadata.name(), observed.claim.metadata.name());
@@ -172,7 +175,7 @@ fn serve(observed: &Observed<'_>, now: Timestamp) -> Plan {
 /// The claim has its Sandbox: makes it bear what the claim asks for, and lets go of any other once users know which.
 fn keep(observed: &Observed<'_>, sandbox: &SandboxView, now: Timestamp) -> Plan {
     let told = |problem| Standing { sandbox: Some(Box::new(sandbox.clone())), problem, is_expired: false };
-    let surplus = binding::surplus(observed, sandbox);
+    let surplus = binding::surplus(observed, Some(sandbox));
     let is_told = binding::assigned_name(observed.claim) == sandbox.metadata.name();
     match sync::correct(observed, sandbox) {
         Err(problem) => Plan::tell(told(Some(problem))),
@@ -189,10 +192,17 @@ fn obtain(observed: &Observed<'_>, now: Timestamp) -> Plan {
     if let Err(problem) = references(observed) {
         return Plan::problem(problem);
     }
-    if let Some(forced) = Start::forced(claim) {
-        return start(observed, forced, now);
+    if let Some(cold) = Start::forced(claim).or_else(|| begun(observed)) {
+        return start(observed, cold, now);
     }
     Plan::new(Step::Allocate(claim.request.clone()))
+}
+
+/// Why the claim was to start cold, if that was begun and nobody knows what came of it: the create may yet take effect, and
+/// only a create of the same name meets it.
+fn begun(observed: &Observed<'_>) -> Option<Start> {
+    let is_untold = binding::assigned_name(observed.claim).is_empty();
+    observed.launched.map(|launched| launched.start).filter(|start| is_untold && start.is_cold())
 }
 
 /// Whether what the claim refers to lets it have a Sandbox at all, so that no member is taken in vain.

@@ -38,7 +38,7 @@ pub struct Observed<'a> {
     /// Other pools of the namespace whose name has the same hash.
     pub namesakes: &'a [&'a Metadata],
     pub template: Template<'a>,
-    /// Every Sandbox of the namespace that bears the hash of the pool's name, whosever it is.
+    /// Every Sandbox of the namespace that bears the hash of the pool's name, whosever it is, and every one of the pool's.
     pub members: &'a [Member<'a>],
     pub flights: &'a Flights,
     pub settings: &'a Settings,

@@ -60,13 +60,15 @@ pub(crate) struct Cache<V> {
     /// The label of the objects that the watch reports, where it does not report all.
     scope: Option<&'static str>,
     is_synced: bool,
+    /// The last time that all was asked to be listed again, and was.
+    round: u64,
 }
 
 impl<V> Default for Cache<V> {
     fn default() -> Self {
         let (objects, owned) = (HashMap::new(), HashMap::new());
         let (seen, gone) = (Version::default(), HashSet::new());
-        Self { objects, owned, seen, gone, scope: None, is_synced: false }
+        Self { objects, owned, seen, gone, scope: None, is_synced: false, round: 0 }
     }
 }
 
@@ -124,6 +126,15 @@ impl<V: View> Cache<V> {
     /// Whether all there is has been listed.
     pub(crate) fn is_synced(&self) -> bool {
         self.is_synced
+    }
+
+    /// Which request to list all again was last met.
+    pub(crate) fn round(&self) -> u64 {
+        self.round
+    }
+
+    pub(crate) fn listed_in(&mut self, round: u64) {
+        self.round = round;
     }
 
     /// Takes over a whole list. What is not in it is gone, unless it is newer than the list.

@@ -2,7 +2,7 @@
 //! woken in their queues.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use asb_core::object::{Key, MissingMetadata, Uid};
@@ -12,7 +12,7 @@ use asb_core::views::{
 };
 use asb_core::write::{Kind, Target};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::clock::Clock;
 use crate::queue::{Queue, Urgency};
@@ -42,6 +42,11 @@ pub(crate) struct Caches {
     /// Whether anybody takes from the queues. Whoever only stands by must not gather the names of all that ever was.
     is_open: AtomicBool,
     synced: watch::Sender<bool>,
+    /// How often it was asked that all be listed again. Not a channel, which wakes its receivers in any order.
+    asked: AtomicU64,
+    asking: Notify,
+    /// How often it was.
+    listed: watch::Sender<u64>,
     clock: Arc<dyn Clock>,
 }
 
@@ -60,8 +65,16 @@ impl Default for Caches {
 
 impl Caches {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        let (world, queues, is_open) = (Mutex::default(), Queues::default(), AtomicBool::new(false));
-        Self { world, queues, is_open, synced: watch::Sender::new(false), clock }
+        Self {
+            world: Mutex::default(),
+            queues: Queues::default(),
+            is_open: AtomicBool::new(false),
+            synced: watch::Sender::new(false),
+            asked: AtomicU64::new(0),
+            asking: Notify::new(),
+            listed: watch::Sender::new(0),
+            clock,
+        }
     }
 
     /// From now on the controllers are woken, and first to look at everything there is.
@@ -90,15 +103,16 @@ impl Caches {
 
     /// Takes over a change, and wakes whom it concerns.
     pub(crate) fn change(&self, urgency: Urgency, change: impl FnOnce(&mut World) -> Vec<Wake>) {
-        let (wakes, is_synced) = {
+        let (wakes, is_synced, round) = {
             let mut world = self.world();
             world.now = self.clock.now();
-            (change(&mut world), world.is_synced())
+            (change(&mut world), world.is_synced(), world.round())
         };
         for wake in wakes {
             self.wake(&wake, urgency);
         }
         self.synced.send_if_modified(|synced| std::mem::replace(synced, is_synced) != is_synced);
+        self.listed.send_if_modified(|listed| std::mem::replace(listed, round) != round);
     }
 
     /// Takes over an object from the answer to a read or write of ours.
@@ -127,6 +141,30 @@ impl Caches {
     pub(crate) async fn synced(&self) {
         // The sender lives as long as `self`, so that waiting cannot fail.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Has Sandboxes and claims listed again, and waits for that. What another process wrote before this was asked is known
+    /// afterwards, however far the watches lag behind.
+    pub(crate) async fn refreshed(&self) {
+        let round = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        self.asking.notify_waiters();
+        let _ = self.listed.subscribe().wait_for(|listed| *listed >= round).await;
+    }
+
+    /// How often it was asked that all be listed again.
+    pub(crate) fn round(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Waits until that is asked again.
+    pub(crate) async fn after_round(&self, round: u64) {
+        loop {
+            let asked = self.asking.notified();
+            if self.round() > round {
+                return;
+            }
+            asked.await;
+        }
     }
 
     pub(crate) fn is_synced(&self) -> bool {
@@ -191,6 +229,7 @@ fn learn_gone(world: &mut World, kind: Kind, key: &Key, uid: &Uid) -> Vec<Wake> 
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
     use serde_json::json;
 
     use super::*;
@@ -212,5 +251,24 @@ mod tests {
         assert_eq!(caches.queues.sandboxes.depth(), 2);
         caches.close();
         assert_eq!(caches.queues.sandboxes.depth(), 0);
+    }
+
+    fn listed<V: Held>(caches: &Caches, round: u64) {
+        caches.change(Urgency::Backlog, |world| {
+            V::cache(world).listed_in(round);
+            Vec::new()
+        });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_leader_waits_for_lists_that_began_after_it_leads() {
+        let caches = Caches::default();
+        let mut refreshed = Box::pin(caches.refreshed());
+        assert!(refreshed.as_mut().now_or_never().is_none());
+        listed::<SandboxView>(&caches, 1);
+        listed::<ClaimView>(&caches, 0);
+        assert!(refreshed.as_mut().now_or_never().is_none(), "this one began before");
+        listed::<ClaimView>(&caches, 1);
+        refreshed.await;
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use asb_core::allocation::{Answer as Booked, Asker};
 use asb_core::claim::{
-    Answer, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status, stumbled,
+    Answer, Launched, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status, stumbled,
 };
 use asb_core::object::Key;
 use asb_core::report::{Event, Failure};
@@ -28,7 +28,7 @@ use observe::{Readings, Snapshot};
 pub(crate) struct Claims {
     context: Arc<Context>,
     notes: Arc<Notes>,
-    errands: Errands,
+    errands: Arc<Errands>,
 }
 
 /// Every plan is made on what the one before has changed. Few claims need more than three.
@@ -61,8 +61,8 @@ impl Controller for Claims {
 }
 
 impl Claims {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, notes: Arc::default(), errands: Errands::default() }
+    pub(crate) fn new(context: Arc<Context>, errands: Arc<Errands>) -> Self {
+        Self { context, notes: Arc::default(), errands }
     }
 
     /// Makes one plan and carries it out. Says when to look again, unless there is more to do now.
@@ -95,9 +95,13 @@ impl Claims {
             Step::Act(ref writes) => match self.context.carry_out(writes, Class::Claim).await {
                 Ok(()) => self.acted(claim, plan),
                 Err(stumble) => {
-                    self.doubt(claim, &stumble);
+                    self.doubt(claim, &stumble, plan.launched);
+                    let is_open = matches!(stumble, Stumble::Unanswered(..));
                     let failure = stumble.told()?;
-                    self.give_back(claim);
+                    // What may yet become the claim's stays in its hands: another one beside it would be one too many.
+                    if !is_open {
+                        self.give_back(claim);
+                    }
                     Some(self.tell(&observed, &stumbled(&observed, failure, now), &[], None).await)
                 }
             },
@@ -109,10 +113,14 @@ impl Claims {
         }
     }
 
-    /// Remembers what has to be read before anything more is decided about a claim.
-    fn doubt(&self, claim: &ClaimView, stumble: &Stumble) {
+    /// Remembers what has to be read before anything more is decided about a claim, and how it was to get a Sandbox: that
+    /// may happen at any time from now on, and so must not be decided differently.
+    fn doubt(&self, claim: &ClaimView, stumble: &Stumble, launched: Option<Launched>) {
         if let Stumble::Unanswered(target, _) = stumble {
             self.notes.doubt(claim, target.clone());
+            if let Some(launched) = launched {
+                self.notes.launched(claim, launched);
+            }
         }
     }
 
@@ -200,7 +208,7 @@ impl Claims {
             Ok(()) => {}
             Err(Stumble::Outdated) => return Next::Again,
             Err(stumble) => {
-                self.doubt(claim, &stumble);
+                self.doubt(claim, &stumble, None);
                 return Next::Retry;
             }
         }

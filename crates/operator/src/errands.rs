@@ -14,4 +14,16 @@ impl Errands {
         while errands.try_join_next().is_some() {}
         errands.spawn(errand);
     }
+
+    /// Waits for all that were sent.
+    pub(crate) async fn done(&self) {
+        let mut under_way = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        while under_way.join_next().await.is_some() {}
+    }
+
+    /// Calls all of them back. What they asked for may still happen.
+    pub(crate) async fn call_back(&self) {
+        let mut under_way = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        under_way.shutdown().await;
+    }
 }

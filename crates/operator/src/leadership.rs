@@ -1,6 +1,7 @@
 //! Leads, or waits to: holds the Lease that says which of several operators acts. What to do about the Lease is decided in
 //! [`asb_core::lease`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use asb_core::lease::{Observed, Step, Terms, released, step};
@@ -11,6 +12,8 @@ use kube::api::{GetParams, PostParams};
 use kube::core::Request;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+
+use crate::tenure::Tenure;
 
 /// The Lease that every implementation of this operator uses, so that two of them never act at once.
 pub const LEASE: &str = "a3317529.agent-sandbox.x-k8s.io";
@@ -29,13 +32,18 @@ pub(crate) struct Leadership {
     client: Client,
     candidacy: Candidacy,
     observed: Option<Observed>,
+    tenure: Arc<Tenure>,
+    /// When the request was sent that the server last answered with yes. Others count from when they see what it wrote,
+    /// which is later.
+    renewed: Instant,
     /// Time is measured from here: a clock that somebody sets must not make or unmake a leader.
     epoch: (Timestamp, Instant),
 }
 
 impl Leadership {
-    pub(crate) fn new(client: Client, candidacy: Candidacy, now: Timestamp) -> Self {
-        Self { client, candidacy, observed: None, epoch: (now, Instant::now()) }
+    pub(crate) fn new(client: Client, candidacy: Candidacy, tenure: Arc<Tenure>, now: Timestamp) -> Self {
+        let started = Instant::now();
+        Self { client, candidacy, observed: None, tenure, renewed: started, epoch: (now, started) }
     }
 
     /// Waits until we lead.
@@ -48,19 +56,23 @@ impl Leadership {
 
     /// Renews for as long as that works. When this returns, we no longer lead.
     pub(crate) async fn keep(&mut self) {
-        let terms = self.candidacy.terms;
-        // Others count from when they see the Lease changed, which is no earlier than when we asked for it.
-        let mut deadline = Instant::now() + unsigned(terms.renew_deadline);
-        loop {
-            tokio::time::sleep_until(deadline.min(Instant::now() + unsigned(terms.retry))).await;
-            let asked = Instant::now();
-            match tokio::time::timeout_at(deadline, self.attempt()).await {
-                Ok(Ok(true)) => deadline = asked + unsigned(terms.renew_deadline),
+        let retry = unsigned(self.candidacy.terms.retry);
+        while !self.rest().is_zero() {
+            tokio::time::sleep(retry.min(self.rest())).await;
+            match tokio::time::timeout(self.rest(), self.attempt()).await {
+                // Somebody touched the Lease, or our last renewal was done though we did not hear of it.
+                Ok(Ok(is_ours)) if is_ours || self.holds() => {}
+                Ok(Ok(_)) => break,
                 Ok(Err(error)) => drop(self.report(&error)),
-                Ok(Ok(false)) | Err(_) => break,
+                Err(_) => {}
             }
         }
         tracing::warn!(lease = %self.candidacy.name, "no longer leading");
+    }
+
+    /// For how long we still lead without another renewal.
+    fn rest(&self) -> Duration {
+        unsigned(self.candidacy.terms.renew_deadline).saturating_sub(self.renewed.elapsed())
     }
 
     /// Lets the next one lead without waiting. A failure costs it only time.
@@ -80,7 +92,7 @@ impl Leadership {
         if !self.holds() {
             self.read().await?;
         }
-        let now = self.now();
+        let (now, sent) = (self.now(), Instant::now());
         let outcome = match step(self.observed.as_ref(), &self.candidacy.identity, &self.candidacy.terms, now)
         {
             Step::Wait => return Ok(false),
@@ -90,6 +102,8 @@ impl Leadership {
         match outcome {
             Ok(object) => {
                 self.observed = Some(Observed { object, since: now });
+                self.renewed = sent;
+                self.tenure.lasts_until(sent + unsigned(self.candidacy.terms.renew_deadline));
                 Ok(true)
             }
             // Somebody was faster. What they made of it is read at the next attempt.
@@ -169,61 +183,66 @@ fn unsigned(duration: SignedDuration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use http::{Method, Response};
     use kube::client::Body;
+    use tower::service_fn;
 
     use super::*;
 
-    /// An API server that takes the first `good` writes of a Lease, refuses the next `bad`, and then says nothing more.
-    fn server(good: usize, bad: usize) -> Client {
-        let writes = Arc::new(AtomicUsize::new(0));
-        let answer = move |request: HttpRequest<Body>| {
-            let writes = Arc::clone(&writes);
+    /// Leads from the beginning; every later renewal is answered as told, after so many seconds.
+    async fn leader(renewals: &'static [(u16, u64)]) -> Leadership {
+        let count = Arc::new(AtomicUsize::new(0));
+        let service = service_fn(move |request: HttpRequest<Body>| {
+            let count = Arc::clone(&count);
             async move {
-                let number = match *request.method() {
-                    Method::GET => 0,
-                    _ => writes.fetch_add(1, Ordering::SeqCst),
+                let (code, seconds) = match *request.method() {
+                    Method::GET => (404, 0),
+                    Method::POST => (201, 0),
+                    _ => renewals.get(count.fetch_add(1, Ordering::Relaxed)).copied().unwrap_or((503, 0)),
                 };
-                let body = request.into_body().collect_bytes().await?;
-                let lease = if body.is_empty() {
-                    json!({"metadata": {}, "spec": {}}).to_string().into()
-                } else {
-                    body
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                let body = match code {
+                    200 | 201 => {
+                        json!({"metadata": {"resourceVersion": "1"}, "spec": {"holderIdentity": "me"}})
+                    }
+                    _ => {
+                        json!({"kind": "Status", "status": "Failure", "code": code, "reason": "", "message": ""})
+                    }
                 };
-                if number >= good + bad {
-                    std::future::pending::<()>().await;
-                }
-                let mut response = Response::new(Body::from(lease));
-                *response.status_mut() =
-                    if number < good { http::StatusCode::OK } else { http::StatusCode::BAD_GATEWAY };
-                Ok::<_, kube::Error>(response)
+                let body = Body::from(body.to_string().into_bytes());
+                Ok::<_, std::io::Error>(Response::builder().status(code).body(body).expect("a plain answer"))
             }
-        };
-        Client::new(tower::service_fn(answer), "default")
-    }
-
-    async fn led_for(good: usize, bad: usize) -> Duration {
+        });
         let candidacy = Candidacy {
             namespace: "n".to_owned(),
-            name: "lease".to_owned(),
+            name: LEASE.to_owned(),
             identity: "me".to_owned(),
             terms: Terms::default(),
         };
-        let mut leadership = Leadership::new(server(good, bad), candidacy, Timestamp::UNIX_EPOCH);
+        let tenure = Arc::new(Tenure::default());
+        let mut leadership =
+            Leadership::new(Client::new(service, "n"), candidacy, tenure, Timestamp::UNIX_EPOCH);
         leadership.acquire().await;
-        let begun = Instant::now();
+        leadership
+    }
+
+    async fn seconds_led(renewals: &'static [(u16, u64)]) -> u64 {
+        let mut leadership = leader(renewals).await;
+        let started = Instant::now();
         leadership.keep().await;
-        begun.elapsed()
+        assert!(leadership.tenure.is_over());
+        started.elapsed().as_secs()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_leader_that_gets_no_answer_has_gone_before_others_take_over() {
-        let before_others = unsigned(Terms::default().renew_deadline);
-        assert_eq!(led_for(1, 0).await, before_others);
-        assert_eq!(led_for(1, 4).await, before_others, "also where the last try alone is not answered");
-        assert_eq!(led_for(3, 0).await, Duration::from_secs(4) + before_others);
+    async fn a_renewal_that_hangs_at_the_last_moment_does_not_prolong_the_lead() {
+        assert_eq!(seconds_led(&[(503, 0), (503, 0), (503, 0), (503, 1), (200, 60)]).await, 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lead_counts_from_when_the_renewal_was_sent_and_not_from_its_answer() {
+        assert_eq!(seconds_led(&[(200, 7)]).await, 12);
     }
 }

@@ -20,6 +20,7 @@ mod queue;
 mod sandboxes;
 mod settings;
 mod templates;
+mod tenure;
 mod traffic;
 mod watches;
 pub mod webhook;
@@ -27,6 +28,7 @@ mod workers;
 mod world;
 mod writer;
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +44,7 @@ use leadership::Leadership;
 use pools::{Ledgers, Pools};
 use sandboxes::Sandboxes;
 use templates::Templates;
+use tenure::Tenure;
 use traffic::Traffic;
 use watches::Reach;
 use workers::Crew;
@@ -64,6 +67,7 @@ pub struct Operator {
     client: Client,
     context: Arc<Context>,
     candidacy: Option<Candidacy>,
+    tenure: Arc<Tenure>,
     observer: Observer,
     metrics: Arc<Metrics>,
     /// Watches and the sender of events, which go on whoever leads.
@@ -101,10 +105,11 @@ impl Operator {
             &settings.instance,
         );
         background.spawn(sending);
-        let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic);
+        let tenure = Arc::new(Tenure::default());
+        let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic, Arc::clone(&tenure));
         let context =
             Arc::new(Context { caches, writer, recorder, clock, dice, settings, pools: Ledgers::default() });
-        Self { client, context, candidacy, observer, metrics, background }
+        Self { client, context, candidacy, tenure, observer, metrics, background }
     }
 
     /// Says how it is doing, also while it runs.
@@ -130,16 +135,28 @@ impl Operator {
         let Some(candidacy) = self.candidacy.clone() else {
             return self.work(stop, std::future::pending()).await;
         };
-        let mut leadership = Leadership::new(self.client.clone(), candidacy, self.context.now());
+        let tenure = Arc::clone(&self.tenure);
+        let mut leadership = Leadership::new(self.client.clone(), candidacy, tenure, self.context.now());
         while !stop.is_cancelled() {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 () = leadership.acquire() => {}
             }
-            self.work(stop, leadership.keep()).await;
+            self.take_over(stop, leadership.keep()).await;
         }
         leadership.release().await;
+    }
+
+    /// Finds out what the last leader did, then works.
+    async fn take_over(&self, stop: &CancellationToken, lost: impl Future<Output = ()>) {
+        let mut lost = pin!(lost);
+        tokio::select! {
+            biased;
+            () = &mut lost => {}
+            () = stop.cancelled() => {}
+            () = self.context.caches.refreshed() => self.work(stop, lost).await,
+        }
     }
 
     /// Looks after everything until it is stopped, or no longer leads.
@@ -154,7 +171,6 @@ impl Operator {
             () = stop.cancelled() => crew.finish(FAREWELL).await,
         }
         self.context.caches.close();
-        self.context.pools.interrupt();
         self.observer.set_leading(false);
     }
 
@@ -163,8 +179,9 @@ impl Operator {
         let mut crew = Crew::new(&context.caches, &self.metrics);
         crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
-            crew.hire(Claims::new(Arc::clone(context)), workers.claims);
-            crew.hire(Pools::new(Arc::clone(context)), workers.pools);
+            let errands = Arc::clone(&crew.errands);
+            crew.hire(Claims::new(Arc::clone(context), Arc::clone(&errands)), workers.claims);
+            crew.hire(Pools::new(Arc::clone(context), errands), workers.pools);
             crew.hire(Templates(Arc::clone(context)), workers.templates);
         }
         crew

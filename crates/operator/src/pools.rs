@@ -26,7 +26,7 @@ pub(crate) use ledger::Ledgers;
 
 pub(crate) struct Pools {
     context: Arc<Context>,
-    errands: Errands,
+    errands: Arc<Errands>,
 }
 
 impl Controller for Pools {
@@ -42,6 +42,7 @@ impl Controller for Pools {
             context.pools.forget(key);
             return context.tell_unreadable::<PoolView>(key, Class::Housekeeping).await;
         };
+        context.pools.landed(key, snapshot.names());
         let mut starts = Vec::new();
         context.caches.change(Urgency::Live, |world| {
             starts = world.take_starts(key);
@@ -69,8 +70,10 @@ impl Controller for Pools {
 }
 
 impl Pools {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, errands: Errands::default() }
+    /// Takes up the work, perhaps after another has done it for a while.
+    pub(crate) fn new(context: Arc<Context>, errands: Arc<Errands>) -> Self {
+        context.pools.give_up();
+        Self { context, errands }
     }
 
     /// Sends creates and deletes on their way, and does what is quick at once.
@@ -97,8 +100,9 @@ impl Pools {
     /// Finds out about a create that was never answered and is no longer wanted.
     async fn look_up(&self, member: &Key, pool: &Key) -> bool {
         let found = self.context.writer.read(&Target::new(Kind::Sandbox, member.clone())).await;
-        if found.is_ok() {
-            self.context.pools.landed(pool, &member.name);
+        // One that is not there may still come, and goes on counting.
+        if matches!(found, Ok(Some(_))) {
+            self.context.pools.landed(pool, [&*member.name]);
         }
         found.is_ok()
     }

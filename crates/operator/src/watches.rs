@@ -85,13 +85,14 @@ pub(crate) fn start(client: &Client, caches: &Arc<Caches>, reach: &Reach) -> Joi
 /// Counts a kind as seen that is none of our business: it may not be served here, or we may not read it.
 fn leave_out<V: Held>(caches: &Caches) {
     caches.change(Urgency::Backlog, |world| {
+        V::cache(world).listed_in(u64::MAX);
         world.take::<V>(|cache| cache.replace(Vec::new(), Version::default()))
     });
 }
 
 /// Follows one kind for ever.
 async fn follow<V: Held>(feed: Feed, selector: Option<&'static str>) {
-    let mut watch = Watch { feed, selector, version: None };
+    let mut watch = Watch { feed, selector, version: None, round: 0 };
     let mut pause = FIRST_PAUSE;
     loop {
         let Err(error) = watch.turn::<V>().await else {
@@ -146,14 +147,24 @@ struct Watch {
     selector: Option<&'static str>,
     /// How far we are. Without one, everything is to be listed.
     version: Option<Version>,
+    /// The request to list again that the last list began after.
+    round: u64,
 }
 
 impl Watch {
     /// Lists, or follows until the server ends the watch.
     async fn turn<V: Held>(&mut self) -> Result<(), Interruption> {
+        let (caches, round) = (Arc::clone(&self.feed.caches), self.round);
         let outcome = match self.version {
             None => self.list::<V>().await.map(|version| self.version = Some(version)),
-            Some(from) => self.follow::<V>(from).await,
+            Some(from) => tokio::select! {
+                biased;
+                () = caches.after_round(round), if is_of_leaders(V::KIND) => {
+                    self.version = None;
+                    Ok(())
+                }
+                outcome = self.follow::<V>(from) => outcome,
+            },
         };
         if outcome.as_ref().is_err_and(loses_track) {
             self.version = None;
@@ -162,7 +173,8 @@ impl Watch {
     }
 
     /// Lists everything, and takes it over at once.
-    async fn list<V: Held>(&self) -> Result<Version, Interruption> {
+    async fn list<V: Held>(&mut self) -> Result<Version, Interruption> {
+        self.round = self.feed.caches.round();
         let mut params =
             ListParams { limit: Some(PAGE), label_selector: self.selector(), ..ListParams::default() };
         let mut items = Vec::new();
@@ -181,7 +193,10 @@ impl Watch {
         let mut problem = None;
         self.feed.caches.change(Urgency::Backlog, |world| {
             match items.iter().map(|item| world.entry::<V>(item)).collect::<Result<Vec<_>, _>>() {
-                Ok(entries) => world.take::<V>(|cache| cache.replace(entries, version)),
+                Ok(entries) => {
+                    V::cache(world).listed_in(self.round);
+                    world.take::<V>(|cache| cache.replace(entries, version))
+                }
                 Err(error) => {
                     problem = Some(error);
                     Vec::new()
@@ -258,6 +273,11 @@ impl Watch {
     fn selector(&self) -> Option<String> {
         self.selector.map(str::to_owned)
     }
+}
+
+/// Whether what a leader did last is in objects of this kind.
+fn is_of_leaders(kind: Kind) -> bool {
+    matches!(kind, Kind::Sandbox | Kind::SandboxClaim)
 }
 
 /// Whether there is no going on from where we were.

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::caches::Caches;
+use crate::errands::Errands;
 use crate::metrics::Metrics;
 use crate::queue::{Next, Queue};
 
@@ -31,13 +32,16 @@ pub(crate) struct Crew {
     caches: Arc<Caches>,
     metrics: Arc<Metrics>,
     workers: JoinSet<()>,
+    /// What the workers sent on its way without waiting for it.
+    pub(crate) errands: Arc<Errands>,
     closing: CancellationToken,
 }
 
 impl Crew {
     pub(crate) fn new(caches: &Arc<Caches>, metrics: &Arc<Metrics>) -> Self {
         let (caches, metrics) = (Arc::clone(caches), Arc::clone(metrics));
-        Self { caches, metrics, workers: JoinSet::new(), closing: CancellationToken::new() }
+        let (workers, errands) = (JoinSet::new(), Arc::default());
+        Self { caches, metrics, workers, errands, closing: CancellationToken::new() }
     }
 
     pub(crate) fn hire<C: Controller>(&mut self, controller: C, count: usize) {
@@ -51,12 +55,16 @@ impl Crew {
     /// Stops everything where it is. What was under way is looked at again by the next crew.
     pub(crate) async fn dismiss(mut self) {
         self.workers.shutdown().await;
+        self.errands.call_back().await;
     }
 
     /// Begins nothing new, and waits a while for what was begun.
     pub(crate) async fn finish(mut self, patience: Duration) {
         self.closing.cancel();
-        let finished = async { while self.workers.join_next().await.is_some() {} };
+        let finished = async {
+            while self.workers.join_next().await.is_some() {}
+            self.errands.done().await;
+        };
         if tokio::time::timeout(patience, finished).await.is_err() {
             tracing::warn!("gave up waiting for work under way; it is done again by whoever leads next");
         }

@@ -122,6 +122,11 @@ impl World {
             && self.volumes.is_synced()
             && self.network_policies.is_synced()
     }
+
+    /// Which request to list again what one leader writes and the next one decides by was last met.
+    pub(crate) fn round(&self) -> u64 {
+        self.sandboxes.round().min(self.claims.round())
+    }
 }
 
 /// Keeps an index by hash of the name up to date, and names those whom a deletion may set free: objects whose names have

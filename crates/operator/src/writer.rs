@@ -11,6 +11,7 @@ use kube::core::Request;
 use serde_json::{Value, json};
 
 use crate::caches::Caches;
+use crate::tenure::Tenure;
 use crate::traffic::{Class, Traffic};
 
 /// Who we are in `managedFields`.
@@ -46,16 +47,25 @@ pub(crate) struct Writer {
     client: Client,
     caches: Arc<Caches>,
     traffic: Arc<Traffic>,
+    tenure: Arc<Tenure>,
 }
 
 impl Writer {
-    pub(crate) fn new(client: Client, caches: Arc<Caches>, traffic: Arc<Traffic>) -> Self {
-        Self { client, caches, traffic }
+    pub(crate) fn new(
+        client: Client,
+        caches: Arc<Caches>,
+        traffic: Arc<Traffic>,
+        tenure: Arc<Tenure>,
+    ) -> Self {
+        Self { client, caches, traffic, tenure }
     }
 
     /// Carries out a write. The answer is in the caches when this returns, and so is what the write ran into.
     pub(crate) async fn write(&self, write: &Write, class: Class) -> Result<Value, Failure> {
         let _permit = self.traffic.pass(class).await;
+        if self.tenure.is_over() {
+            return Err(Failure::Unavailable("another may lead by now".to_owned()));
+        }
         let answer = self.send(request(write)?).await;
         match (&answer, write) {
             (Ok(object), Write::Delete { target, uid, .. }) => self.learn_deletion(target, uid, object),

@@ -37,6 +37,16 @@ pub(super) fn find<'a>(observed: &Observed<'a>) -> Binding<'a> {
     by_status(observed).or_else(|| by_record(observed)).unwrap_or_else(|| by_own_name(observed))
 }
 
+/// Whether users may be told of it: not if they know another, unless any would do. One that was handed over too late, when
+/// the claim had got another and lost it, would hide the loss.
+fn may_be_told(claim: &ClaimView, sandbox: &SandboxView) -> bool {
+    let told = assigned_name(claim);
+    told.is_empty()
+        || told == sandbox.metadata.name()
+        || claim.lost_sandbox_policy == LostSandboxPolicy::Replace
+        || expiry::told(claim).is_some()
+}
+
 /// Of the Sandboxes that the claim controls, the one it is known by; the eldest where it is known by none.
 pub(super) fn chosen<'a>(observed: &Observed<'a>) -> Option<&'a SandboxView> {
     let claim = observed.claim;
@@ -47,14 +57,14 @@ pub(super) fn chosen<'a>(observed: &Observed<'a>) -> Option<&'a SandboxView> {
     let of_server =
         [observed.assigned, observed.recorded].into_iter().filter_map(|sighting| sighting.sandbox);
     let ours = observed.bound.iter().copied().chain(of_server.chain(observed.namesake));
-    ours.filter(|sandbox| sandbox.metadata.is_owned_by(&claim.metadata.uid))
+    ours.filter(|sandbox| sandbox.metadata.is_owned_by(&claim.metadata.uid) && may_be_told(claim, sandbox))
         .min_by_key(|sandbox| (rank(sandbox), sandbox.metadata.created, sandbox.metadata.key.clone()))
 }
 
-/// Sandboxes that the claim controls besides this one: a claim has one.
-pub(super) fn surplus(observed: &Observed<'_>, kept: &SandboxView) -> Vec<Write> {
+/// Sandboxes that the claim controls besides this one, if it has one: a claim has one at most.
+pub(super) fn surplus(observed: &Observed<'_>, kept: Option<&SandboxView>) -> Vec<Write> {
     let others = observed.bound.iter().filter(|other| {
-        other.metadata.uid != kept.metadata.uid
+        kept.is_none_or(|kept| other.metadata.uid != kept.metadata.uid)
             && other.metadata.is_owned_by(&observed.claim.metadata.uid)
             && !other.metadata.is_deleting()
     });

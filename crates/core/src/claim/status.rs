@@ -68,7 +68,10 @@ fn write(claim: &ClaimView, standing: &Standing, conditions: &[Condition], launc
     let before = shown(&claim.status.conditions, &claim.status.sandbox, &claim.phase, &claim.launch);
     let after = shown(conditions, &claimed(claim, standing), phase(standing, conditions), launch);
     let change = patch::difference(&before, &after)?;
-    Some(Write::patch_status(Kind::SandboxClaim, &claim.metadata, json!({"status": change})))
+    let tells_of_another = !change["sandbox"]["name"].is_null();
+    let write = Write::patch_status(Kind::SandboxClaim, &claim.metadata, json!({"status": change}));
+    // Which Sandbox it is users are told once: whoever has not seen that another did does not get through.
+    Some(if tells_of_another { write.locked(claim.metadata.version) } else { write })
 }
 
 fn shown(conditions: &[Condition], sandbox: &ClaimedSandbox, phase: &str, launch: &Launch) -> Value {

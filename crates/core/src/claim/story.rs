@@ -40,8 +40,12 @@ impl Start {
         claim.needs_fresh_sandbox().then_some(why)
     }
 
+    pub(super) fn is_cold(self) -> bool {
+        !matches!(self, Self::WarmReady | Self::WarmStarting)
+    }
+
     fn type_(self) -> &'static str {
-        if matches!(self, Self::WarmReady | Self::WarmStarting) { WARM } else { COLD }
+        if self.is_cold() { COLD } else { WARM }
     }
 
     fn reason(self) -> &'static str {

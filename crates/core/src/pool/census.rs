@@ -1,8 +1,10 @@
 //! Who is a member of a pool, and how it does.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use asb_types::annotations::TEMPLATE_REF;
 use asb_types::conditions::READY;
+use asb_types::hash::fnv1a_hex;
 use asb_types::labels;
 use asb_types::v1beta1::UpdateStrategyType;
 use jiff::Timestamp;
@@ -154,17 +156,33 @@ impl Counted<'_> {
         }
     }
 
-    /// What makes it a proper member: an owner, and the label that says how it came about.
+    /// What makes it a proper member: an owner, and the labels that it is found by and that say how it came about.
     pub(super) fn mending(&self, pool: &Metadata) -> Option<Write> {
         let metadata = &self.sandbox.metadata;
-        let mut body = json!({"metadata": {"labels": {labels::LAUNCH_TYPE: labels::LAUNCH_WARM}}});
+        let missing = self.missing_labels(pool);
+        if missing.is_empty() && !self.is_orphan {
+            return None;
+        }
+        let mut body = json!({"metadata": {"labels": missing}});
         if self.is_orphan {
             let reference = pool.controller_reference(Kind::SandboxWarmPool);
             body["metadata"]["ownerReferences"] = metadata.references_under(Some(reference));
-            return Some(Write::patch(Kind::Sandbox, metadata, body).locked(metadata.version));
         }
-        let is_warm = metadata.label(labels::LAUNCH_TYPE) == Some(labels::LAUNCH_WARM);
-        (!is_warm).then(|| Write::patch(Kind::Sandbox, metadata, body).locked(metadata.version))
+        Some(Write::patch(Kind::Sandbox, metadata, body).locked(metadata.version))
+    }
+
+    /// Without these it would not be counted, or never be handed to a claim.
+    fn missing_labels(&self, pool: &Metadata) -> BTreeMap<&'static str, String> {
+        let metadata = &self.sandbox.metadata;
+        let template = metadata.label(labels::TEMPLATE_REF_HASH).map(str::to_owned);
+        let template = template.or_else(|| metadata.annotation(TEMPLATE_REF).map(fnv1a_hex));
+        let wanted = [
+            (labels::LAUNCH_TYPE, Some(labels::LAUNCH_WARM.to_owned())),
+            (labels::WARM_POOL, Some(fnv1a_hex(pool.name()))),
+            (labels::TEMPLATE_REF_HASH, template),
+        ];
+        let wanted = wanted.into_iter().filter_map(|(label, value)| Some((label, value?)));
+        wanted.filter(|(label, value)| metadata.label(label) != Some(value)).collect()
     }
 }
 

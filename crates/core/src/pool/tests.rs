@@ -145,6 +145,20 @@ fn a_member_without_the_launch_type_gets_it() {
 }
 
 #[test]
+fn a_member_whose_labels_somebody_took_off_gets_them_back() {
+    let mut world = World::of(1).with_ready(1);
+    let mut taken = |label: &str| world.boxes[0].metadata.labels.remove(label);
+    let (pool, template) = (taken(labels::WARM_POOL), taken(labels::TEMPLATE_REF_HASH));
+    let plan = world.plan(second(1));
+    let [Write::Patch { body, lock: Lock::Version(..), .. }] = &plan.writes[..] else {
+        panic!("{:?}", plan.writes)
+    };
+    let back = json!({labels::WARM_POOL: pool, labels::TEMPLATE_REF_HASH: template});
+    assert_eq!(*body, json!({"metadata": {"labels": back}}));
+    assert_eq!(plan.standing.active, 1);
+}
+
+#[test]
 fn without_a_template_a_pool_creates_nothing_and_still_shrinks() {
     let mut world = World::of(5).with_ready(3);
     world.template = None;

@@ -73,23 +73,25 @@ impl Ledgers {
         self.change(pool, |book| book.arrive(write, landing, now));
     }
 
-    /// A create that was never answered turned out to have happened, or not.
-    pub(super) fn landed(&self, pool: &Key, member: &str) {
+    /// Creates turned out to have happened. Their names are not to be used again once they are gone.
+    pub(super) fn landed<'a>(&self, pool: &Key, members: impl IntoIterator<Item = &'a str>) {
         self.change(pool, |book| {
-            book.flights.creates.remove(member);
+            for member in members {
+                book.flights.creates.remove(member);
+            }
         });
+    }
+
+    /// Whoever waited for answers no longer does: nobody knows what came of those writes.
+    pub(super) fn give_up(&self) {
+        for book in self.books().values_mut() {
+            let creates = book.flights.creates.values_mut();
+            creates.chain(book.flights.deletes.values_mut()).for_each(|answer| *answer = Answer::Lost);
+        }
     }
 
     pub(super) fn told(&self, pool: &Key, debounce: Debounce) {
         self.change(pool, |book| book.memory.status = debounce);
-    }
-
-    /// Whoever waited for answers is gone: what was under way may have been done or not.
-    pub(crate) fn interrupt(&self) {
-        for book in self.books().values_mut() {
-            book.flights.creates.values_mut().for_each(|answer| *answer = Answer::Lost);
-            book.flights.deletes.values_mut().for_each(|answer| *answer = Answer::Lost);
-        }
     }
 
     pub(super) fn forget(&self, pool: &Key) {
@@ -210,16 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_under_way_when_the_work_was_interrupted_is_found_out_about() {
-        let metadata = json!({"namespace": "n", "name": "pool", "uid": "u", "resourceVersion": "1"});
-        let (ledgers, pool) = (
-            Ledgers::default(),
-            Metadata::read(&json!({"metadata": metadata})).expect("it has all it needs"),
-        );
-        ledgers.open(&pool, Vec::new());
-        ledgers.note(&Plan { writes: vec![create("a")], ..Plan::default() }, &pool.key);
-        ledgers.interrupt();
-        assert_eq!(ledgers.open(&pool, Vec::new()).flights.creates.get("a"), Some(&Answer::Lost));
+    fn what_a_leader_no_longer_waits_for_is_lost_and_not_awaited_for_ever() {
+        let (ledgers, pool) = (Ledgers::default(), Key::new("n", "pool"));
+        ledgers.books().insert(pool.clone(), Book::new(&"u".into()));
+        ledgers.change(&pool, |book| book.depart(&create("a")));
+        ledgers.give_up();
+        assert_eq!(ledgers.books()[&pool].flights.creates.get("a"), Some(&Answer::Lost));
+        ledgers.landed(&pool, ["a"]);
+        assert!(ledgers.books()[&pool].flights.creates.is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use asb_core::object::{Key, Metadata};
 use asb_core::pool::{Member, Observed, Settings, Template};
 use asb_core::views::{PodView, PoolView, SandboxView, TemplateView};
 use asb_types::annotations::POD_NAME;
+use asb_types::labels::WARM_POOL;
 
 use super::ledger::Book;
 use crate::world::{World, hash_key};
@@ -24,7 +25,10 @@ pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let pool = Arc::clone(world.pools.get(key)?);
     let namesakes = world.pools_of_hash.namesakes(key);
     let hash = hash_key(key);
-    let members = world.members_of_hash.get(&hash).filter_map(|member| world.sandboxes.get(member));
+    let labelled = world.members_of_hash.get(&hash).filter_map(|member| world.sandboxes.get(member));
+    // Somebody may have taken the label off. Whose it is its owner says.
+    let is_unlabelled = |member: &&Arc<SandboxView>| member.metadata.label(WARM_POOL) != Some(&*hash.name);
+    let members = labelled.chain(world.sandboxes.owned_by(&pool.metadata.uid).filter(is_unlabelled));
     let (template, flaw) = match world.templates.entry(&key.sibling(&pool.template)) {
         None => (None, None),
         Some(Err(unreadable)) => (None, Some(unreadable.to_string())),
@@ -47,6 +51,10 @@ fn pod(world: &World, sandbox: &SandboxView) -> Option<Arc<PodView>> {
 impl Snapshot {
     pub(super) fn members(&self) -> Vec<Member<'_>> {
         self.members.iter().map(|(sandbox, pod)| Member { sandbox, pod: pod.as_deref() }).collect()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|(sandbox, _)| sandbox.metadata.name())
     }
 
     pub(super) fn namesakes(&self) -> Vec<&Metadata> {

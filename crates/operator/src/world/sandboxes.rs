@@ -33,6 +33,10 @@ impl Held for SandboxView {
             if owner.is(Kind::SandboxClaim) && concerns_claim(change) {
                 wakes.push(Wake::Claim(owner_key(key, owner)));
             }
+            // Its label may be gone.
+            if owner.is(Kind::SandboxWarmPool) {
+                wakes.push(Wake::Pool(owner_key(key, owner)));
+            }
         }
     }
 }

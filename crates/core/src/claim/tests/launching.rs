@@ -48,6 +48,15 @@ fn a_cold_claim_makes_a_sandbox_of_its_own_name() {
 }
 
 #[test]
+fn a_cold_start_that_nobody_answered_is_tried_again_and_no_member_is_taken_beside_it() {
+    let begun = World { launched: world().launch(NOON).launched, ..world().member("pool-a") };
+    let Step::Act(writes) = begun.plan(NOON).step else { panic!("the create again") };
+    assert!(matches!(&writes[0], Write::Create { target, .. } if &*target.key.name == "demo"));
+    let replaced = begun.claim(json!({"spec": {"lostSandboxPolicy": "Replace"}})).told("gone").confirmed();
+    assert!(matches!(replaced.plan(NOON).step, Step::Allocate(_)), "that start was long ago");
+}
+
+#[test]
 fn variables_and_volumes_make_a_claim_cold_without_asking() {
     let allowing = world().template(json!({"spec": {"envVarsInjectionPolicy": "Allowed",
         "volumeClaimTemplatesPolicy": "Allowed"}}));

@@ -4,12 +4,33 @@ use asb_types::{annotations, labels};
 
 use super::*;
 use crate::report::Failure;
+use crate::write::Lock;
 
 #[test]
 fn a_claim_says_what_its_sandbox_says() {
     let mut world = world().bound("pool-a");
     world.settle(after(4));
     insta::assert_json_snapshot!(status_of(&world));
+}
+
+#[test]
+fn users_are_told_of_a_sandbox_only_if_nobody_told_them_of_another_meanwhile() {
+    let lock = |world: &World| match world.tell(&standing(world), after(4)).status {
+        Some(Write::Patch { lock, .. }) => lock,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(lock(&world().bound("pool-a")), Lock::Version(..)));
+    assert!(matches!(lock(&world().bound("pool-a").told("pool-a")), Lock::Uid(_)), "they know");
+}
+
+#[test]
+fn a_sandbox_that_comes_after_the_one_users_knew_was_lost_goes_again() {
+    let lost = world().told("pool-a").confirmed();
+    let late = lost.clone().bound("pool-b");
+    assert_eq!(acts(&late), [late.delete("pool-b", Deleting::Background)]);
+    assert_eq!(problem(&lost).0, "SandboxLost");
+    let replaced = late.claim(json!({"spec": {"lostSandboxPolicy": "Replace"}}));
+    assert_eq!(standing(&replaced).sandbox.unwrap().metadata.name(), "pool-b");
 }
 
 #[test]
