@@ -70,6 +70,22 @@ pub struct Flights {
     pub deletes: BTreeMap<Uid, Answer>,
 }
 
+impl Flights {
+    /// Forgets what got no answer and can be seen to have happened: a member that is there was made, and one that is no
+    /// longer among the pool's is not the pool's to delete.
+    pub fn settle(&mut self, members: &[Member<'_>]) {
+        let seen = || members.iter().map(|member| &member.sandbox.metadata);
+        self.creates
+            .retain(|name, answer| *answer == Answer::Awaited || seen().all(|it| it.name() != &**name));
+        self.deletes.retain(|uid, answer| *answer == Answer::Awaited || seen().any(|it| it.uid == *uid));
+    }
+
+    /// Nobody waits for the answers any more.
+    pub fn lose(&mut self) {
+        self.creates.values_mut().chain(self.deletes.values_mut()).for_each(|answer| *answer = Answer::Lost);
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Awaited,

@@ -9,6 +9,7 @@ mod at_hand;
 mod conditions;
 mod due;
 mod expiry;
+mod memory;
 mod observed;
 mod phase;
 mod plan;
@@ -33,6 +34,7 @@ mod tests;
 use jiff::Timestamp;
 
 pub use due::{Due, status_is_due};
+pub use memory::Memory;
 pub use observed::{Node, Observed, Settings};
 pub use plan::{Plan, Step, Warning};
 pub use refusal::{Refusal, Thing};

@@ -2,6 +2,7 @@
 //! woken in their queues.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use asb_core::object::{Key, MissingMetadata, Uid};
@@ -14,6 +15,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
+use crate::memory::Memory;
 use crate::queue::{Queue, Urgency};
 use crate::world::{Held, Wake, World};
 
@@ -27,6 +29,25 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
+    fn of<'a>(&'a self, wake: &'a Wake) -> (&'a Queue, &'a Key) {
+        match wake {
+            Wake::Sandbox(key) => (&self.sandboxes, key),
+            Wake::Claim(key) => (&self.claims, key),
+            Wake::Template(key) => (&self.templates, key),
+            Wake::Pool(key) => (&self.pools, key),
+        }
+    }
+
+    fn sizes(&self) -> [(&'static str, usize); 4] {
+        let Self { sandboxes, claims, templates, pools } = self;
+        [
+            ("queue of Sandboxes", sandboxes.size()),
+            ("queue of claims", claims.size()),
+            ("queue of templates", templates.size()),
+            ("queue of pools", pools.size()),
+        ]
+    }
+
     /// Takes back the keys of workers that were stopped while they looked at them.
     pub(crate) fn reclaim(&self) {
         let Self { sandboxes, claims, templates, pools } = self;
@@ -39,6 +60,9 @@ impl Queues {
 pub(crate) struct Caches {
     world: Mutex<World>,
     pub(crate) queues: Queues,
+    pub(crate) memory: Memory,
+    /// Whether somebody looks at what is in the queues.
+    is_worked: AtomicBool,
     synced: watch::Sender<bool>,
     clock: Arc<dyn Clock>,
 }
@@ -58,7 +82,32 @@ impl Default for Caches {
 
 impl Caches {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { world: Mutex::default(), queues: Queues::default(), synced: watch::Sender::new(false), clock }
+        Self {
+            world: Mutex::default(),
+            queues: Queues::default(),
+            memory: Memory::default(),
+            is_worked: AtomicBool::new(false),
+            synced: watch::Sender::new(false),
+            clock,
+        }
+    }
+
+    /// From now on somebody looks at what is in the queues.
+    pub(crate) fn open(&self) {
+        self.is_worked.store(true, Ordering::Relaxed);
+        self.memory.begin(&self.world());
+    }
+
+    /// From now on nobody does.
+    pub(crate) fn close(&self) {
+        self.is_worked.store(false, Ordering::Relaxed);
+        self.queues.reclaim();
+    }
+
+    /// How much is kept about objects, by what it is. Nothing where there are none and nothing is under way.
+    pub(crate) fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let world = self.world().sizes();
+        world.into_iter().chain(self.queues.sizes()).chain(self.memory.sizes()).collect()
     }
 
     /// Looks at what is known. Quick: everybody else waits meanwhile.
@@ -73,13 +122,18 @@ impl Caches {
 
     /// Takes over a change, and wakes whom it concerns.
     pub(crate) fn change(&self, urgency: Urgency, change: impl FnOnce(&mut World) -> Vec<Wake>) {
-        let (wakes, is_synced) = {
+        let (wakes, gone, is_synced) = {
             let mut world = self.world();
             world.now = self.clock.now();
-            (change(&mut world), world.is_synced())
+            let wakes = change(&mut world);
+            let (wakes, gone) = self.sort_out(&world, wakes);
+            (wakes, gone, world.is_synced())
         };
-        for wake in wakes {
-            self.wake(&wake, urgency);
+        for (queue, key) in wakes.iter().map(|wake| self.queues.of(wake)) {
+            queue.add(key, urgency);
+        }
+        for (queue, key) in gone.iter().map(|wake| self.queues.of(wake)) {
+            queue.forget(key);
         }
         self.synced.send_if_modified(|synced| std::mem::replace(synced, is_synced) != is_synced);
     }
@@ -116,13 +170,11 @@ impl Caches {
         *self.synced.borrow()
     }
 
-    fn wake(&self, wake: &Wake, urgency: Urgency) {
-        match wake {
-            Wake::Sandbox(key) => self.queues.sandboxes.add(key, urgency),
-            Wake::Claim(key) => self.queues.claims.add(key, urgency),
-            Wake::Template(key) => self.queues.templates.add(key, urgency),
-            Wake::Pool(key) => self.queues.pools.add(key, urgency),
-        }
+    /// Whom to wake, and whom to forget. Where nobody works, nobody has to hear of what is gone, and the queues of a
+    /// replica that waits for its turn would grow with everything that ever was.
+    fn sort_out(&self, world: &World, wakes: Vec<Wake>) -> (Vec<Wake>, Vec<Wake>) {
+        let is_worked = self.is_worked.load(Ordering::Relaxed);
+        wakes.into_iter().partition(|wake| is_worked || world.knows(wake))
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
@@ -166,5 +218,27 @@ fn learn_gone(world: &mut World, kind: Kind, key: &Key, uid: &Uid) -> Vec<Wake> 
         Kind::Service => world.learn_gone::<ServiceView>(key, uid),
         Kind::PersistentVolumeClaim => world.learn_gone::<VolumeView>(key, uid),
         Kind::NetworkPolicy => world.learn_gone::<NetworkPolicyView>(key, uid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_queues_of_a_replica_that_waits_for_its_turn_hold_only_what_is_there() {
+        let caches = Caches::default();
+        for name in ["gone", "there"] {
+            let metadata = json!({"namespace": "team", "name": name, "uid": name, "resourceVersion": "1"});
+            caches.learn(Kind::Sandbox, &json!({"metadata": metadata})).unwrap();
+        }
+        let gone = Target::new(Kind::Sandbox, Key::new("team", "gone"));
+        caches.learn_gone(&gone, &"gone".into());
+        assert_eq!(caches.queues.sandboxes.size(), 1);
+        caches.open();
+        caches.learn_gone(&Target::new(Kind::Sandbox, Key::new("team", "there")), &"there".into());
+        assert_eq!(caches.queues.sandboxes.size(), 1, "whoever works is told");
     }
 }

@@ -39,7 +39,7 @@ impl Controller for Pools {
     async fn reconcile(&self, key: &Key) -> Next {
         let context = &self.context;
         let Some(snapshot) = context.caches.read(|world| observe(world, key)) else {
-            context.pools.forget(key);
+            context.memory().pools.forget(key);
             return context.tell_unreadable::<PoolView>(key, Class::Housekeeping).await;
         };
         let mut starts = Vec::new();
@@ -47,16 +47,16 @@ impl Controller for Pools {
             starts = world.take_starts(key);
             Vec::new()
         });
-        let book = context.pools.open(&snapshot.pool.metadata, starts);
+        let members = snapshot.members();
+        let book = context.memory().pools.open(&snapshot.pool.metadata, &members, starts);
         if let Some(wait) = book.setback(context.now()) {
             return Next::After(wait);
         }
-        let members = snapshot.members();
         let namesakes = snapshot.namesakes();
         let observed =
             snapshot.observed(&members, &namesakes, &book, &context.settings.pools, context.dice.roll());
         let plan = plan(&observed, context.now());
-        context.pools.note(&plan, key);
+        context.memory().pools.note(&plan, key);
         let is_settled = self.carry_out(&plan, key).await;
         let report = report(&observed, &plan, book.failure.as_ref(), context.now());
         let is_told = self.tell(&report, &snapshot, key).await;
@@ -98,7 +98,7 @@ impl Pools {
     async fn look_up(&self, member: &Key, pool: &Key) -> bool {
         let found = self.context.writer.read(&Target::new(Kind::Sandbox, member.clone())).await;
         if found.is_ok() {
-            self.context.pools.landed(pool, &member.name);
+            self.context.memory().pools.landed(pool, &member.name);
         }
         found.is_ok()
     }
@@ -110,7 +110,7 @@ impl Pools {
         }
         let written = self.context.carry_out(&report.write, Class::Housekeeping).await;
         if written.is_ok() {
-            self.context.pools.told(key, report.debounce.clone());
+            self.context.memory().pools.told(key, report.debounce.clone());
         }
         written.is_ok()
     }

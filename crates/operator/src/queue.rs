@@ -101,6 +101,17 @@ impl Queue {
         }
     }
 
+    /// Takes a key out that is not to be looked at any more.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.state().forget(key);
+    }
+
+    /// How many keys there are, of all sorts.
+    pub(crate) fn size(&self) -> usize {
+        let state = self.state();
+        state.ready.len() + state.later.len() + state.running.len() + state.failures.len()
+    }
+
     /// How many keys are ready to be looked at.
     pub(crate) fn depth(&self) -> usize {
         self.state().ready.len()
@@ -165,6 +176,14 @@ impl State {
         if let Some(urgency) = named {
             self.add(key, urgency);
         }
+    }
+
+    fn forget(&mut self, key: &Key) {
+        if let Some(place) = self.places.remove(key) {
+            self.ready.remove(&place);
+        }
+        self.undelay(key);
+        self.failures.remove(key);
     }
 
     fn delay(&mut self, key: &Key, due: Instant) {
@@ -241,6 +260,16 @@ mod tests {
             queue.done(&taken, next);
         }
         assert_eq!(waits, [0, 5, 10, 20, 0, 5]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_is_forgotten_leaves_nothing_behind() {
+        let queue = Queue::default();
+        queue.add(&key("ready"), Urgency::Live);
+        queue.done(&queue.next().await, Next::Retry);
+        queue.add(&key("ready"), Urgency::Live);
+        queue.forget(&key("ready"));
+        assert_eq!(queue.size(), 0);
     }
 
     #[tokio::test(start_paused = true)]

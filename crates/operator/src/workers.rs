@@ -36,6 +36,7 @@ pub(crate) struct Crew {
 
 impl Crew {
     pub(crate) fn new(caches: &Arc<Caches>, metrics: &Arc<Metrics>) -> Self {
+        caches.open();
         let (caches, metrics) = (Arc::clone(caches), Arc::clone(metrics));
         Self { caches, metrics, workers: JoinSet::new(), closing: CancellationToken::new() }
     }
@@ -51,7 +52,7 @@ impl Crew {
     /// Stops everything where it is. What was under way is looked at again by the next crew.
     pub(crate) async fn dismiss(mut self) {
         self.workers.shutdown().await;
-        self.caches.queues.reclaim();
+        self.caches.close();
     }
 
     /// Begins nothing new, and waits a while for what was begun.

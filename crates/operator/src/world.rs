@@ -7,9 +7,10 @@ mod index;
 mod pods;
 mod pools;
 mod sandboxes;
+mod sizes;
+mod starts;
 mod templates;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use asb_core::allocation::Book;
@@ -19,12 +20,13 @@ use asb_core::views::{
     ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, View,
     VolumeView, read,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cache::{Cache, Change, Entry};
 use index::Index;
 pub(crate) use index::hash_key;
+use starts::Starts;
 
 /// An object that a controller is to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +59,7 @@ pub(crate) struct World {
     pub(crate) members_of_hash: Index,
     /// Who gets which warm Sandbox.
     pub(crate) book: Book,
-    /// How long members took that became Ready, by pool, until the pool has looked.
-    starts: BTreeMap<Key, Vec<SignedDuration>>,
+    starts: Starts,
     /// The time of the change that is being made.
     pub(crate) now: Timestamp,
     documents: Documents,
@@ -99,6 +100,16 @@ impl World {
     /// Takes over that an object is gone.
     pub(crate) fn learn_gone<V: Held>(&mut self, key: &Key, uid: &Uid) -> Vec<Wake> {
         self.take::<V>(|cache| cache.learn_gone(key, uid).into_iter().collect())
+    }
+
+    /// Whether the object is there that a controller is to look at.
+    pub(crate) fn knows(&self, wake: &Wake) -> bool {
+        match wake {
+            Wake::Sandbox(key) => self.sandboxes.entry(key).is_some(),
+            Wake::Claim(key) => self.claims.entry(key).is_some(),
+            Wake::Template(key) => self.templates.entry(key).is_some(),
+            Wake::Pool(key) => self.pools.entry(key).is_some(),
+        }
     }
 
     /// Whether everything there is has been listed once. Before that, absence proves nothing.

@@ -83,6 +83,21 @@ fn a_delete_without_an_answer_is_tried_again() {
 }
 
 #[test]
+fn what_got_no_answer_is_forgotten_once_it_is_seen_to_have_happened() {
+    let world = World::of(2).with_ready(2);
+    let answers = [("p-0", Answer::Lost), ("p-1", Answer::Awaited), ("p-9", Answer::Lost)];
+    let members: Vec<_> = world.boxes.iter().map(|sandbox| Member { sandbox, pod: None }).collect();
+    let uid = world.boxes[0].metadata.uid.clone();
+    let mut flights = Flights {
+        creates: answers.map(|(name, answer)| (name.into(), answer)).into(),
+        deletes: BTreeMap::from([(uid.clone(), Answer::Lost), ("gone".into(), Answer::Lost)]),
+    };
+    flights.settle(&members);
+    assert_eq!(flights.creates.keys().map(|name| &**name).collect::<Vec<_>>(), ["p-1", "p-9"]);
+    assert_eq!(flights.deletes.keys().collect::<Vec<_>>(), [&uid]);
+}
+
+#[test]
 fn a_pool_shrinks_by_the_unready_first_and_then_the_newest() {
     let mut world = World::of(4).with_ready(4);
     world.make_unready(1);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use asb_types::annotations::POD_NAME;
 use asb_types::{hash, names};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
+use super::memory::Memory;
 use crate::object::Uid;
 use crate::views::{PodView, SandboxView, ServiceView, VolumeView};
 
@@ -25,8 +26,7 @@ pub struct Observed {
     pub older_twin: Option<String>,
     /// The nodes that Pods of the Sandbox are terminating on, as far as they are known.
     pub nodes: BTreeMap<String, Node>,
-    /// [`Step::put_off_since`](super::Step::put_off_since) of the Pod in the plan before.
-    pub put_off_since: Option<Timestamp>,
+    pub memory: Memory,
     pub settings: Settings,
 }
 

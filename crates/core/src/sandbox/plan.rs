@@ -47,7 +47,7 @@ pub struct Step {
     /// When this part is to be looked at again.
     #[serde(skip)]
     pub look_again: Option<Timestamp>,
-    /// Since when a write that can wait has been put off, for the next [`Observed`].
+    /// Since when a write that can wait has been put off, for the [`Memory`](super::Memory).
     #[serde(skip)]
     pub put_off_since: Option<Timestamp>,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use asb_core::collision;
 use asb_core::object::Key;
-use asb_core::sandbox::{Observed, Settings};
+use asb_core::sandbox::{Memory, Observed, Settings};
 use asb_core::views::SandboxView;
 use asb_types::names;
 
@@ -15,12 +15,12 @@ impl Sandboxes {
     /// The caches' knowledge, and of nodes that a Pod does not go away from, the API server's.
     pub(super) async fn observe(&self, key: &Key) -> Option<Observed> {
         let settings = Settings {
-            cluster_domain: self.context.settings.cluster_domain.as_str().into(),
-            write_behind: self.context.settings.write_behind,
+            cluster_domain: self.0.settings.cluster_domain.as_str().into(),
+            write_behind: self.0.settings.write_behind,
         };
-        let mut observed = self.context.caches.read(|world| from_caches(world, key, settings))?;
-        observed.put_off_since = self.put_off().get(&observed.sandbox.metadata.uid).copied();
-        observed.nodes = nodes::of_stuck_pods(&observed, &self.context).await;
+        let mut observed = self.0.caches.read(|world| from_caches(world, key, settings))?;
+        observed.memory = self.0.memory().sandboxes.of(&observed.sandbox.metadata);
+        observed.nodes = nodes::of_stuck_pods(&observed, &self.0).await;
         Some(observed)
     }
 }
@@ -40,7 +40,7 @@ fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed>
         volumes: volumes.collect(),
         older_twin: older_twin(world, &sandbox),
         nodes: std::collections::BTreeMap::new(),
-        put_off_since: None,
+        memory: Memory::default(),
         settings,
         sandbox,
     })

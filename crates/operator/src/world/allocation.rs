@@ -37,7 +37,7 @@ impl World {
 
     /// How long the members of a pool took that became Ready since this was last asked.
     pub(crate) fn take_starts(&mut self, pool: &Key) -> Vec<SignedDuration> {
-        self.starts.remove(pool).unwrap_or_default()
+        self.starts.take(pool)
     }
 
     /// Brings the book up to date with a Sandbox.
@@ -57,6 +57,9 @@ impl World {
             Some(pool) => self.book.pool_is(change.key(), wanted(pool), self.now),
             None => self.book.pool_is_gone(change.key(), self.now),
         };
+        if change.is_of_another() {
+            self.starts.take(change.key());
+        }
         let mut wakes = claims(woken);
         let strategy = |pool: &Arc<PoolView>| (hands_out_stale(pool), pool.template.clone());
         let mut strategies = change.views().map(strategy);
@@ -122,7 +125,10 @@ impl World {
         let took = self.now.duration_since(after.metadata.created);
         let key = &after.metadata.key;
         if owner.is(Kind::SandboxWarmPool) {
-            self.starts.entry(key.sibling(&owner.name)).or_default().push(took);
+            let pool = key.sibling(&owner.name);
+            if self.pools.uid(&pool).as_ref() == Some(&owner.uid) {
+                self.starts.add(pool, took);
+            }
         } else if after.metadata.label(LAUNCH_TYPE) == Some(LAUNCH_COLD)
             && let Some(template) = after.metadata.annotation(TEMPLATE_REF)
         {

@@ -1,9 +1,9 @@
-//! Whom a change of a claim concerns: itself.
+//! Whom a change of a claim concerns: itself, and those who get what it held or waited for.
 
 use asb_core::views::ClaimView;
 
 use super::{Held, Wake, World};
-use crate::cache::{Cache, Change, Entry};
+use crate::cache::{Cache, Change, Entry, metadata};
 
 impl Held for ClaimView {
     fn cache(world: &mut World) -> &mut Cache<Self> {
@@ -17,6 +17,9 @@ impl Held for ClaimView {
             Some(key.sibling(claim.request.pool()))
         };
         world.claims_of_pool.update(key, pool(&change.before), pool(&change.after));
+        if let Some(before) = change.before.as_ref().filter(|_| change.is_of_another()) {
+            wakes.extend(world.leave(&metadata(before).uid));
+        }
         wakes.push(Wake::Claim(key.clone()));
     }
 }

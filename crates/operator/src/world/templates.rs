@@ -25,8 +25,9 @@ impl Held for TemplateView {
         for pool in &pools {
             wakes.extend(world.book_members(pool));
         }
-        if change.after.is_none() {
-            world.book.template_is_gone(key);
+        match &change.after {
+            Some(_) => world.book.template_is(key),
+            None => world.book.template_is_gone(key),
         }
         wakes.extend(pools.into_iter().map(Wake::Pool));
         wakes.extend(world.claims_by_template(key).cloned().map(Wake::Claim));
