@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use asb_core::object::Key;
 use asb_core::report::{Event, Severity};
-use asb_core::sandbox::{Due, Memory, Observed, Plan, Trouble, plan, status, status_is_due};
+use asb_core::sandbox::{
+    Class as TroubleClass, Due, Memory, Observed, Plan, Refusal, Trouble, plan, status, status_is_due,
+};
 use asb_core::views::SandboxView;
 use asb_core::write::Kind;
 use jiff::Timestamp;
@@ -39,15 +41,20 @@ impl Controller for Sandboxes {
             return context.tell_unreadable::<SandboxView>(key, Class::Sandbox).await;
         };
         let plan = plan(&observed, context.now());
-        context.memory().sandboxes.keep(&observed.sandbox.metadata, Memory::after(&plan));
-        let Outcome::Done(troubles) = apply(context, &observed, &plan).await else {
-            return Next::Again;
-        };
+        let outcome = apply(context, &observed, &plan).await;
+        let memory = self.remember(&observed, &plan, &outcome);
+        let Outcome::Done(met) = outcome else { return Next::Again };
         self.warn(&observed, &plan);
         // What was written is in the caches by now.
         let Some(after) = self.observe(key).await else { return Next::Settled };
-        let reported = self.report(&after, &troubles).await;
-        self.next(&plan, &troubles, reported)
+        let reported = self.report(&after, &[plan.troubles(), met.clone()].concat()).await;
+        let look_again = plan.look_again.into_iter().chain(memory.setbacks.due()).min();
+        match reported {
+            Reported::Settled(due) if !is_worth_another_try(&plan, &met) => {
+                context.next(look_again.into_iter().chain(due).min())
+            }
+            Reported::Settled(_) | Reported::Failed => Next::Retry,
+        }
     }
 }
 
@@ -75,12 +82,14 @@ impl Sandboxes {
         }
     }
 
-    fn next(&self, plan: &Plan, troubles: &[Trouble], reported: Reported) -> Next {
-        match reported {
-            Reported::Failed => Next::Retry,
-            _ if troubles.iter().any(|trouble| trouble.class.is_worth_another_try()) => Next::Retry,
-            Reported::Settled(due) => self.0.next(plan.look_again.into_iter().chain(due).min()),
-        }
+    fn remember(&self, observed: &Observed, plan: &Plan, outcome: &Outcome) -> Memory {
+        let met = match outcome {
+            Outcome::Done(met) => met.as_slice(),
+            Outcome::Outdated => &[],
+        };
+        let memory = observed.memory.after(plan, met, self.0.now());
+        self.0.memory().sandboxes.keep(&observed.sandbox.metadata, memory.clone());
+        memory
     }
 
     fn warn(&self, observed: &Observed, plan: &Plan) {
@@ -94,4 +103,10 @@ impl Sandboxes {
             self.0.recorder.record(&event, Kind::Sandbox, &observed.sandbox.metadata);
         }
     }
+}
+
+/// Whether something went wrong just now that may go better by itself. What was held back is due when it is.
+fn is_worth_another_try(plan: &Plan, met: &[Trouble]) -> bool {
+    let classes = met.iter().map(|trouble| trouble.class).chain(plan.refusals().map(Refusal::class));
+    classes.into_iter().any(TroubleClass::is_worth_another_try)
 }

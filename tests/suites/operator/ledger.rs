@@ -1,11 +1,11 @@
-//! What the operator writes, noted on its way to the API server.
+//! What the operator writes, noted on its way to the API server, or turned back as admission would.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Method, Request};
+use http::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::service_fn;
 
 /// A write as its address tells it.
@@ -19,7 +19,11 @@ pub(crate) struct Entry {
 
 /// All writes through one client, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Vec<Entry>>>);
+pub(crate) struct Ledger {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    /// What is turned back: a write and a name, and the answer.
+    refusals: Arc<Mutex<Vec<(String, String, Value)>>>,
+}
 
 impl Ledger {
     /// A client that goes through `client` and notes what it writes here.
@@ -27,13 +31,19 @@ impl Ledger {
         let (ledger, inner) = (self.clone(), client.clone());
         let service = service_fn(move |request: Request<Body>| {
             let (ledger, inner) = (ledger.clone(), inner.clone());
-            async move { inner.send(ledger.note(request).await?).await }
+            async move {
+                let (entry, request) = ledger.note(request).await?;
+                match entry.and_then(|entry| ledger.refusal(&entry)) {
+                    Some(refusal) => Ok(refusal),
+                    None => inner.send(request).await,
+                }
+            }
         });
         Client::new(service, client.default_namespace())
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How often something was written: `"PATCH pods"`, `"PATCH sandboxes/status"`.
@@ -46,16 +56,38 @@ impl Ledger {
         self.entries().iter().filter(|entry| entry.name == name).map(ToString::to_string).collect()
     }
 
+    /// Turns such writes to objects of this name back from now on.
+    pub(crate) fn refuse(&self, write: &str, name: &str, code: u16, message: &str) {
+        let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "code": code, "reason": if code == 403 { "Forbidden" } else { "Invalid" }, "message": message});
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.push((write.to_owned(), name.to_owned(), status));
+    }
+
+    /// Lets everything through again.
+    pub(crate) fn relent(&self) {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn refusal(&self, entry: &Entry) -> Option<Response<Body>> {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_meant =
+            |(write, name, _): &&(String, String, Value)| *write == entry.to_string() && *name == entry.name;
+        let (_, _, status) = refusals.iter().find(is_meant)?;
+        let code = u16::try_from(status["code"].as_u64()?).ok()?;
+        Response::builder().status(code).body(Body::from(status.to_string().into_bytes())).ok()
+    }
+
     /// Notes a request, which is handed back as it was.
-    async fn note(&self, request: Request<Body>) -> kube::Result<Request<Body>> {
+    async fn note(&self, request: Request<Body>) -> kube::Result<(Option<Entry>, Request<Body>)> {
         if request.method() == Method::GET {
-            return Ok(request);
+            return Ok((None, request));
         }
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await?;
         let entry = Entry::read(&head.method, head.uri.path(), &body);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
-        Ok(Request::from_parts(head, Body::from(body)))
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
+        Ok((Some(entry), Request::from_parts(head, Body::from(body))))
     }
 }
 

@@ -3,22 +3,25 @@
 use jiff::Timestamp;
 
 use super::plan::Plan;
+use super::setback::Setbacks;
+use super::trouble::Trouble;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     /// [`Step::put_off_since`](super::Step::put_off_since) of the Pod.
     pub put_off_since: Option<Timestamp>,
+    pub setbacks: Setbacks,
 }
 
 impl Memory {
-    /// What is to be kept of a plan.
+    /// What is to be kept once a plan was carried out and has met these troubles, besides its own.
     #[must_use]
-    pub fn after(plan: &Plan) -> Self {
-        Self { put_off_since: plan.pod.put_off_since }
+    pub fn after(&self, plan: &Plan, met: &[Trouble], now: Timestamp) -> Self {
+        Self { put_off_since: plan.pod.put_off_since, setbacks: self.setbacks.after(plan, met, now) }
     }
 
     /// Whether there is nothing worth keeping.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        self.put_off_since.is_none() && self.setbacks.is_empty()
     }
 }
