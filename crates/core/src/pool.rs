@@ -19,7 +19,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::blueprint::{Blueprint, Eviction};
-use crate::object::{Key, Metadata, Uid};
+use crate::object::{Key, Uid};
 use crate::views::{PodView, PoolView, SandboxView, TemplateView};
 use crate::write::Write;
 use census::Census;
@@ -35,8 +35,8 @@ pub use validate::Refusal;
 #[derive(Clone, Debug)]
 pub struct Observed<'a> {
     pub pool: &'a PoolView,
-    /// Other pools of the namespace whose name has the same hash.
-    pub namesakes: &'a [&'a Metadata],
+    /// Why the pool is not served, if another has the hash of its name: see [`collision`](crate::collision).
+    pub collision: Option<&'a str>,
     pub template: Template<'a>,
     /// Every Sandbox of the namespace that bears the hash of the pool's name, whosever it is.
     pub members: &'a [Member<'a>],

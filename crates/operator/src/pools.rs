@@ -52,9 +52,7 @@ impl Controller for Pools {
         if let Some(wait) = book.setback(context.now()) {
             return Next::After(wait);
         }
-        let namesakes = snapshot.namesakes();
-        let observed =
-            snapshot.observed(&members, &namesakes, &book, &context.settings.pools, context.dice.roll());
+        let observed = snapshot.observed(&members, &book, &context.settings.pools, context.dice.roll());
         let plan = plan(&observed, context.now());
         context.memory().pools.note(&plan, key);
         let is_settled = self.carry_out(&plan, key).await;

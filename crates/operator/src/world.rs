@@ -3,6 +3,7 @@
 
 mod allocation;
 mod claims;
+mod contenders;
 mod index;
 mod pods;
 mod pools;

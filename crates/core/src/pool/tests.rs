@@ -281,10 +281,7 @@ fn a_pool_that_cannot_be_understood_is_left_as_it_is() {
 #[test]
 fn a_pool_whose_name_has_the_hash_of_an_elder_is_left_as_it_is() {
     let mut world = World::of(5);
-    world.pool.metadata.key = Key::new("team", "liquid");
-    let mut elder = world.pool.metadata.clone();
-    (elder.key, elder.uid) = (Key::new("team", "costarring"), "a".into());
-    world.namesakes = vec![elder];
+    world.collision = Some("of another's hash");
     let plan = world.plan(second(1));
     assert_eq!(plan.writes, []);
     assert!(matches!(plan.standing.refusal, Some(Refusal::Collides(_))));

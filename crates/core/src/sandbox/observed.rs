@@ -22,7 +22,8 @@ pub struct Observed {
     pub service: Option<Arc<ServiceView>>,
     /// The PersistentVolumeClaims found under [`Observed::volume_names`], by name, whoever they belong to.
     pub volumes: BTreeMap<String, Arc<VolumeView>>,
-    /// The name of an older live Sandbox of the namespace whose name has the same hash.
+    /// The name of the live Sandbox of the namespace that has the same hash and is served: see
+    /// [`collision`](crate::collision).
     pub older_twin: Option<String>,
     /// The nodes that Pods of the Sandbox are terminating on, as far as they are known.
     pub nodes: BTreeMap<String, Node>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use asb_core::object::{Key, Metadata};
+use asb_core::object::Key;
 use asb_core::pool::{Member, Observed, Settings, Template};
 use asb_core::views::{PodView, PoolView, SandboxView, TemplateView};
 use asb_types::annotations::POD_NAME;
@@ -13,23 +13,22 @@ use crate::world::{World, hash_key};
 /// What the caches hold, by reference count, so that it stays as it was.
 pub(super) struct Snapshot {
     pub(super) pool: Arc<PoolView>,
-    namesakes: Vec<Arc<PoolView>>,
+    collision: Option<String>,
     template: Option<Arc<TemplateView>>,
     /// Why the template is not to be used.
-    collision: Option<String>,
+    template_collision: Option<String>,
     members: Vec<(Arc<SandboxView>, Option<Arc<PodView>>)>,
 }
 
 pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let pool = Arc::clone(world.pools.get(key)?);
-    let namesakes = world.pools_of_hash.namesakes(key);
     let hash = hash_key(key);
     let members = world.members_of_hash.get(&hash).filter_map(|member| world.sandboxes.get(member));
     let template = world.templates.get(&key.sibling(&pool.template)).cloned();
     Some(Snapshot {
-        namesakes: namesakes.filter_map(|other| world.pools.get(other).cloned()).collect(),
+        collision: world.pool_collision(&pool),
         members: members.map(|sandbox| (Arc::clone(sandbox), pod(world, sandbox))).collect(),
-        collision: template.as_ref().and_then(|template| world.template_collision(template)),
+        template_collision: template.as_ref().and_then(|template| world.template_collision(template)),
         template,
         pool,
     })
@@ -45,24 +44,20 @@ impl Snapshot {
         self.members.iter().map(|(sandbox, pod)| Member { sandbox, pod: pod.as_deref() }).collect()
     }
 
-    pub(super) fn namesakes(&self) -> Vec<&Metadata> {
-        self.namesakes.iter().map(|pool| &pool.metadata).collect()
-    }
-
     pub(super) fn observed<'a>(
         &'a self,
         members: &'a [Member<'a>],
-        namesakes: &'a [&'a Metadata],
         book: &'a Book,
         settings: &'a Settings,
         chance: u64,
     ) -> Observed<'a> {
-        let template = match (&self.template, &self.collision) {
+        let template = match (&self.template, &self.template_collision) {
             (None, _) => Template::Missing,
             (Some(_), Some(problem)) => Template::Refused(problem.clone()),
             (Some(template), None) => Template::Found(template),
         };
         let (pool, flights, memory) = (&*self.pool, &book.flights, &book.memory);
-        Observed { pool, namesakes, template, members, flights, settings, memory, chance }
+        let collision = self.collision.as_deref();
+        Observed { pool, collision, template, members, flights, settings, memory, chance }
     }
 }

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use asb_core::collision;
 use asb_core::object::Key;
 use asb_core::sandbox::{Memory, Observed, Settings};
-use asb_core::views::SandboxView;
 use asb_types::names;
 
 use super::{Sandboxes, nodes};
@@ -38,17 +36,10 @@ fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed>
         named_pods: named_pods.collect(),
         service: world.services.get(&key.sibling(&names::service(&key.name))).cloned(),
         volumes: volumes.collect(),
-        older_twin: older_twin(world, &sandbox),
+        older_twin: world.older_twin(&sandbox),
         nodes: std::collections::BTreeMap::new(),
         memory: Memory::default(),
         settings,
         sandbox,
     })
-}
-
-fn older_twin(world: &World, sandbox: &SandboxView) -> Option<String> {
-    let twins = world.sandboxes_of_hash.namesakes(&sandbox.metadata.key);
-    let twins = twins.filter_map(|twin| world.sandboxes.get(twin)).map(|twin| &twin.metadata);
-    let live = twins.filter(|twin| !twin.is_deleting());
-    collision::elder(&sandbox.metadata, live).map(|elder| elder.name().to_owned())
 }

@@ -12,7 +12,7 @@ use crate::views::read;
 pub(super) struct World {
     pub pool: PoolView,
     pub template: Option<TemplateView>,
-    pub namesakes: Vec<Metadata>,
+    pub collision: Option<&'static str>,
     pub boxes: Vec<SandboxView>,
     /// In the order of the boxes, as far as they go.
     pub pods: Vec<Option<PodView>>,
@@ -55,7 +55,7 @@ impl World {
         Self {
             pool: pool(replicas, json!({})),
             template: Some(template()),
-            namesakes: Vec::new(),
+            collision: None,
             boxes: Vec::new(),
             pods: Vec::new(),
             flights: Flights::default(),
@@ -90,14 +90,13 @@ impl World {
     }
 
     pub(super) fn with<T>(&self, now: Timestamp, use_it: impl FnOnce(&Observed<'_>, Plan) -> T) -> T {
-        let namesakes: Vec<_> = self.namesakes.iter().collect();
         let pod = |number| self.pods.get(number).and_then(Option::as_ref);
         let members =
             self.boxes.iter().enumerate().map(|(number, sandbox)| Member { sandbox, pod: pod(number) });
         let members: Vec<_> = members.collect();
         let observed = Observed {
             pool: &self.pool,
-            namesakes: &namesakes,
+            collision: self.collision,
             template: self.template.as_ref().map_or(Template::Missing, Template::Found),
             members: &members,
             flights: &self.flights,
