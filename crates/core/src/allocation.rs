@@ -245,6 +245,12 @@ impl Book {
         }
     }
 
+    /// Whether a claim has this member in its hands, or waits for it.
+    pub fn is_expected(&self, sandbox: &Key) -> bool {
+        let slot = self.tickets.get(sandbox).and_then(|ticket| self.members.get(ticket));
+        slot.is_some_and(|slot| matches!(slot.place, Place::Promised(_) | Place::Handed(_)))
+    }
+
     /// How long a start took: of a member, or of a fresh Sandbox.
     pub fn observe_start(&mut self, template: &Key, took: SignedDuration) {
         match self.estimates.get_mut(template) {

@@ -60,6 +60,8 @@ pub enum Template<'a> {
 pub struct Member<'a> {
     pub sandbox: &'a SandboxView,
     pub pod: Option<&'a PodView>,
+    /// Whether a claim has it in its hands, or waits for it.
+    pub is_expected: bool,
 }
 
 /// Writes whose effect has not been seen.

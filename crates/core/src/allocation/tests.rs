@@ -228,6 +228,20 @@ fn how_long_starts_take_is_learnt_from_members_that_become_ready() {
 }
 
 #[test]
+fn members_that_claims_hold_or_wait_for_are_expected() {
+    let mut book = book([
+        member("a", Progress::Ready),
+        member("b", Progress::Starting),
+        member("c", Progress::Starting),
+    ]);
+    assert_eq!(ask(&mut book, "one", &pool(), 1), "a");
+    assert_eq!(ask(&mut book, "two", &pool(), 1), "wait 2001");
+    let expected = ["a", "b", "c", "d"].map(|name| book.is_expected(&key(name)));
+    assert_eq!(expected.iter().filter(|is| **is).count(), 2);
+    assert!(expected[0] && !expected[3]);
+}
+
+#[test]
 fn a_book_of_things_that_are_all_gone_is_blank() {
     let mut book = book([member("a", Progress::Ready), member("b", Progress::Starting)]);
     assert_eq!(ask(&mut book, "one", &pool(), 1), "a");

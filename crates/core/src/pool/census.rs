@@ -42,6 +42,7 @@ pub(super) struct Counted<'a> {
     /// Whether it is what the template says; told only where it matters.
     pub is_fresh: bool,
     pub is_orphan: bool,
+    pub is_expected: bool,
     progress: Progress,
 }
 
@@ -105,6 +106,7 @@ impl<'a> Census<'a> {
                     is_ready: sandbox.is_ready(),
                     is_fresh: !matters || comparison.is_fresh(sandbox),
                     is_orphan,
+                    is_expected: member.is_expected,
                     progress: progress(member, observed, now),
                 });
             }

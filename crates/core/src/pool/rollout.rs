@@ -86,12 +86,10 @@ pub(super) fn doomed<'a>(active: &'a [Counted<'_>], rollout: &Rollout, wanted: u
     doom_stale(&candidates, rollout, wanted, &mut doomed);
     let stale = candidates.iter().filter(|member| !member.is_fresh && !doomed.contains(member.uid())).count();
     let excess = (active.len() - doomed.len()).saturating_sub(rollout.ceiling(stale, wanted));
-    let surplus: Vec<_> = candidates
-        .iter()
-        .map(|member| member.uid())
-        .filter(|uid| !doomed.contains(uid))
-        .take(excess)
-        .collect();
+    // Whoever expects one takes it away in a moment. A pool that is to have none gives none.
+    let spare = candidates.iter().filter(|member| wanted == 0 || !member.is_expected);
+    let surplus: Vec<_> =
+        spare.map(|member| member.uid()).filter(|uid| !doomed.contains(uid)).take(excess).collect();
     doomed.extend(surplus);
     doomed
 }

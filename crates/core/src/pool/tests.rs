@@ -86,7 +86,8 @@ fn a_delete_without_an_answer_is_tried_again() {
 fn what_got_no_answer_is_forgotten_once_it_is_seen_to_have_happened() {
     let world = World::of(2).with_ready(2);
     let answers = [("p-0", Answer::Lost), ("p-1", Answer::Awaited), ("p-9", Answer::Lost)];
-    let members: Vec<_> = world.boxes.iter().map(|sandbox| Member { sandbox, pod: None }).collect();
+    let members: Vec<_> =
+        world.boxes.iter().map(|sandbox| Member { sandbox, pod: None, is_expected: false }).collect();
     let uid = world.boxes[0].metadata.uid.clone();
     let mut flights = Flights {
         creates: answers.map(|(name, answer)| (name.into(), answer)).into(),
@@ -103,6 +104,18 @@ fn a_pool_shrinks_by_the_unready_first_and_then_the_newest() {
     world.make_unready(1);
     world.pool.replicas = 2;
     assert_eq!(deletes(&world.plan(second(10))), ["p-1", "p-3"]);
+}
+
+#[test]
+fn a_pool_that_shrinks_leaves_claims_what_they_wait_for() {
+    let mut world = World::of(4).with_ready(4);
+    (world.pool.replicas, world.expected) = (1, vec![2, 3]);
+    world.make_unready(3);
+    let plan = world.plan(second(10));
+    assert_eq!(deletes(&plan), ["p-0", "p-1"]);
+    assert_eq!(plan.look_again, Some(second(15)), "they may yet do without");
+    world.pool.replicas = 0;
+    assert_eq!(deletes(&world.plan(second(10))).len(), 4, "a pool that is to have none gives none");
 }
 
 /// Between the last look and the delete a claim may have taken it.

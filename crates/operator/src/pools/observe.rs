@@ -17,7 +17,25 @@ pub(super) struct Snapshot {
     template: Option<Arc<TemplateView>>,
     /// Why the template is not to be used.
     template_collision: Option<String>,
-    members: Vec<(Arc<SandboxView>, Option<Arc<PodView>>)>,
+    members: Vec<Held>,
+}
+
+/// A member, by reference count.
+struct Held {
+    sandbox: Arc<SandboxView>,
+    pod: Option<Arc<PodView>>,
+    is_expected: bool,
+}
+
+impl Held {
+    fn take(world: &World, sandbox: &Arc<SandboxView>) -> Self {
+        let (sandbox, pod) = (Arc::clone(sandbox), pod(world, sandbox));
+        Self { is_expected: world.book.is_expected(&sandbox.metadata.key), sandbox, pod }
+    }
+
+    fn member(&self) -> Member<'_> {
+        Member { sandbox: &self.sandbox, pod: self.pod.as_deref(), is_expected: self.is_expected }
+    }
 }
 
 pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
@@ -27,7 +45,7 @@ pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let template = world.templates.get(&key.sibling(&pool.template)).cloned();
     Some(Snapshot {
         collision: world.pool_collision(&pool),
-        members: members.map(|sandbox| (Arc::clone(sandbox), pod(world, sandbox))).collect(),
+        members: members.map(|sandbox| Held::take(world, sandbox)).collect(),
         template_collision: template.as_ref().and_then(|template| world.template_collision(template)),
         template,
         pool,
@@ -41,7 +59,7 @@ fn pod(world: &World, sandbox: &SandboxView) -> Option<Arc<PodView>> {
 
 impl Snapshot {
     pub(super) fn members(&self) -> Vec<Member<'_>> {
-        self.members.iter().map(|(sandbox, pod)| Member { sandbox, pod: pod.as_deref() }).collect()
+        self.members.iter().map(Held::member).collect()
     }
 
     pub(super) fn observed<'a>(

@@ -20,6 +20,8 @@ pub(super) struct World {
     pub settings: Settings,
     pub memory: Memory,
     pub chance: u64,
+    /// The numbers of the boxes that claims expect.
+    pub expected: Vec<usize>,
 }
 
 pub(super) fn second(second: i64) -> Timestamp {
@@ -62,6 +64,7 @@ impl World {
             settings: Settings::default(),
             memory: Memory::default(),
             chance: 1,
+            expected: Vec::new(),
         }
     }
 
@@ -91,8 +94,11 @@ impl World {
 
     pub(super) fn with<T>(&self, now: Timestamp, use_it: impl FnOnce(&Observed<'_>, Plan) -> T) -> T {
         let pod = |number| self.pods.get(number).and_then(Option::as_ref);
-        let members =
-            self.boxes.iter().enumerate().map(|(number, sandbox)| Member { sandbox, pod: pod(number) });
+        let members = self.boxes.iter().enumerate().map(|(number, sandbox)| Member {
+            sandbox,
+            pod: pod(number),
+            is_expected: self.expected.contains(&number),
+        });
         let members: Vec<_> = members.collect();
         let observed = Observed {
             pool: &self.pool,
