@@ -157,11 +157,24 @@ pub struct Book {
     stocked: BTreeMap<Key, BTreeSet<Key>>,
     claimants: HashMap<Uid, Claimant>,
     line: Line,
-    estimates: BTreeMap<Key, Estimate>,
+    /// How long Sandboxes take to start, by template; none yet where nothing was observed.
+    estimates: BTreeMap<Key, Option<Estimate>>,
     handed: usize,
 }
 
 impl Book {
+    /// How much is written in the book, of all sorts.
+    pub fn size(&self) -> usize {
+        let Self { issued: _, members, tickets, pools, shelves, stocked, claimants, line, estimates, handed } =
+            self;
+        let members = members.len() + tickets.len() + pools.len() + shelves.len() + stocked.len() + handed;
+        members + claimants.len() + line.size() + estimates.len()
+    }
+
+    fn estimate(&self, template: &Key) -> Option<&Estimate> {
+        self.estimates.get(template)?.as_ref()
+    }
+
     /// How many members are in the book and in nobody's hands.
     pub fn len(&self) -> usize {
         self.members.len() - self.handed
@@ -183,6 +196,11 @@ impl Book {
         let woken = self.set_pool(pool, None, now);
         self.forget_pool(pool);
         woken
+    }
+
+    /// A template is there. Only of those it is remembered how long their Sandboxes take.
+    pub fn template_is(&mut self, template: &Key) {
+        self.estimates.entry(template.clone()).or_default();
     }
 
     /// A template is gone, and with it what is known about how long its Sandboxes take.
@@ -227,9 +245,19 @@ impl Book {
         }
     }
 
+    /// Whether a claim has this member in its hands, or waits for it.
+    pub fn is_expected(&self, sandbox: &Key) -> bool {
+        let slot = self.tickets.get(sandbox).and_then(|ticket| self.members.get(ticket));
+        slot.is_some_and(|slot| matches!(slot.place, Place::Promised(_) | Place::Handed(_)))
+    }
+
     /// How long a start took: of a member, or of a fresh Sandbox.
     pub fn observe_start(&mut self, template: &Key, took: SignedDuration) {
-        self.estimates.entry(template.clone()).and_modify(|known| known.add(took)).or_insert(took.into());
+        match self.estimates.get_mut(template) {
+            Some(Some(known)) => known.add(took),
+            Some(unknown) => *unknown = Some(took.into()),
+            None => {}
+        }
     }
 
     /// What this claim is to do.

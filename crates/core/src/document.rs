@@ -51,6 +51,11 @@ pub struct Documents {
 impl Documents {
     const SMALLEST_SWEEP: usize = 64;
 
+    /// How many somebody uses.
+    pub fn in_use(&self) -> usize {
+        self.known.iter().filter(|known| Arc::strong_count(&known.0) > 1).count()
+    }
+
     /// The copy that everyone shares.
     #[must_use]
     pub fn share(&mut self, document: &Document) -> Document {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::blueprint::{Blueprint, Eviction};
-use crate::object::{Key, Metadata, Uid};
+use crate::object::{Key, Uid};
 use crate::views::{PodView, PoolView, SandboxView, TemplateView};
 use crate::write::Write;
 use census::Census;
@@ -35,8 +35,8 @@ pub use validate::Refusal;
 #[derive(Clone, Debug)]
 pub struct Observed<'a> {
     pub pool: &'a PoolView,
-    /// Other pools of the namespace whose name has the same hash.
-    pub namesakes: &'a [&'a Metadata],
+    /// Why the pool is not served, if another has the hash of its name: see [`collision`](crate::collision).
+    pub collision: Option<&'a str>,
     pub template: Template<'a>,
     /// Every Sandbox of the namespace that bears the hash of the pool's name, whosever it is, and every one of the pool's.
     pub members: &'a [Member<'a>],
@@ -60,6 +60,8 @@ pub enum Template<'a> {
 pub struct Member<'a> {
     pub sandbox: &'a SandboxView,
     pub pod: Option<&'a PodView>,
+    /// Whether a claim has it in its hands, or waits for it.
+    pub is_expected: bool,
 }
 
 /// Writes whose effect has not been seen.
@@ -68,6 +70,22 @@ pub struct Flights {
     /// By the name of the member.
     pub creates: BTreeMap<Arc<str>, Answer>,
     pub deletes: BTreeMap<Uid, Answer>,
+}
+
+impl Flights {
+    /// Forgets what got no answer and can be seen to have happened: a member that is there was made, and one that is no
+    /// longer among the pool's is not the pool's to delete.
+    pub fn settle(&mut self, members: &[Member<'_>]) {
+        let seen = || members.iter().map(|member| &member.sandbox.metadata);
+        self.creates
+            .retain(|name, answer| *answer == Answer::Awaited || seen().all(|it| it.name() != &**name));
+        self.deletes.retain(|uid, answer| *answer == Answer::Awaited || seen().any(|it| it.uid == *uid));
+    }
+
+    /// Nobody waits for the answers any more.
+    pub fn lose(&mut self) {
+        self.creates.values_mut().chain(self.deletes.values_mut()).for_each(|answer| *answer = Answer::Lost);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +191,7 @@ fn standing(
         wanted: wanted.size,
         reason: wanted.reason.clone(),
         active: staying().count(),
-        ready: staying().filter(|member| member.is_ready).count(),
+        ready: staying().filter(|member| member.is_ready()).count(),
         held: staying().filter(|member| member.is_held()).count(),
         unlike: census.unlike,
         refusal,

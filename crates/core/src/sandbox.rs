@@ -9,6 +9,7 @@ mod at_hand;
 mod conditions;
 mod due;
 mod expiry;
+mod memory;
 mod observed;
 mod phase;
 mod plan;
@@ -20,6 +21,7 @@ mod ready;
 mod refusal;
 mod service;
 mod service_ports;
+mod setback;
 mod status;
 mod termination;
 mod trouble;
@@ -33,9 +35,11 @@ mod tests;
 use jiff::Timestamp;
 
 pub use due::{Due, status_is_due};
+pub use memory::Memory;
 pub use observed::{Node, Observed, Settings};
 pub use plan::{Plan, Step, Warning};
 pub use refusal::{Refusal, Thing};
+pub use setback::Setbacks;
 pub use status::{Status, status};
 pub use trouble::{Class, Part, Trouble};
 
@@ -43,6 +47,13 @@ use expiry::Expiry;
 
 /// Total and deterministic: every snapshot has a plan, and the same one at the same time.
 pub fn plan(observed: &Observed, now: Timestamp) -> Plan {
+    let mut plan = needed(observed, now);
+    observed.memory.setbacks.hold_back(&mut plan, now);
+    plan
+}
+
+/// What is needed, whatever became of it when it was tried before.
+fn needed(observed: &Observed, now: Timestamp) -> Plan {
     if observed.sandbox.metadata.is_deleting() {
         return Plan::default();
     }

@@ -9,7 +9,6 @@ use asb_types::labels;
 use asb_types::network::NetworkPolicyManagement;
 use serde_json::json;
 
-use crate::collision;
 use crate::object::{Metadata, Ownership};
 use crate::views::{NetworkPolicyView, TemplateView};
 use crate::write::{Deleting, Kind, Write};
@@ -22,8 +21,8 @@ pub struct Observed<'a> {
     pub template: &'a TemplateView,
     /// The NetworkPolicy under the name that the template's bears, whosever it is.
     pub policy: Option<&'a NetworkPolicyView>,
-    /// Other templates of the namespace whose name has the same hash.
-    pub namesakes: &'a [&'a Metadata],
+    /// Why the template is not served, if another has the hash of its name: see [`collision`](crate::collision).
+    pub collision: Option<&'a str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +42,7 @@ pub enum Outlook {
     PolicyTerminating,
     /// The policy of that name is somebody else's.
     PolicyNotOurs(String),
-    /// The elder whose hash the template's name has.
+    /// Another template has the hash of this one's name, and is served.
     Collides(String),
 }
 
@@ -54,11 +53,11 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
         return Plan { writes: Vec::new(), verdict: Outlook::Gone };
     }
     let mut writes: Vec<_> = label(&template.metadata).into_iter().collect();
-    let verdict = match collision::elder(&template.metadata, observed.namesakes.iter().copied()) {
-        Some(elder) => {
+    let verdict = match observed.collision {
+        Some(collision) => {
             // Its policy would open the Pods of the elder.
             writes.extend(withdraw(observed));
-            Outlook::Collides(collision::message(elder))
+            Outlook::Collides(collision.to_owned())
         }
         None if template.network_policy_management == NetworkPolicyManagement::Unmanaged => {
             writes.extend(withdraw(observed));

@@ -19,7 +19,7 @@ use crate::document::Documents;
 use crate::object::{Metadata, MissingMetadata};
 use crate::write::Kind;
 
-pub use claim::{ClaimView, Launch, LostSandboxPolicy, Request};
+pub use claim::{ClaimView, Request};
 pub use network_policy::NetworkPolicyView;
 pub use pod::{PodView, Scheduled};
 pub use pool::{Bound, PoolView};

@@ -158,6 +158,21 @@ impl Write {
         Self::Patch { target: Target::of(kind, metadata), part: Part::Status, lock, body }
     }
 
+    /// Whether it is the same but for what must still be so.
+    pub fn asks_the_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Patch { target, part, body, .. },
+                Self::Patch { target: other_target, part: other_part, body: other_body, .. },
+            ) => (target, part, body) == (other_target, other_part, other_body),
+            (
+                Self::Delete { target, uid, how, .. },
+                Self::Delete { target: at, uid: other, how: as_, .. },
+            ) => (target, uid, how) == (at, other, as_),
+            _ => self == other,
+        }
+    }
+
     /// The same patch or deletion, only if nobody has changed the object.
     #[must_use]
     pub fn locked(self, version: Version) -> Self {

@@ -42,6 +42,12 @@ impl<V: View> Change<V> {
         self.before.as_ref().map(asked) != self.after.as_ref().map(asked)
     }
 
+    /// Whether what was there before is gone, though another of its name may be there.
+    pub(crate) fn is_of_another(&self) -> bool {
+        let uid = |entry: &Entry<V>| metadata(entry).uid.clone();
+        self.before.as_ref().is_some_and(|before| self.after.as_ref().map(uid) != Some(uid(before)))
+    }
+
     /// The owners it has or had: whom it concerns.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &asb_core::object::Owner> {
         self.before.iter().chain(&self.after).filter_map(|entry| metadata(entry).owner.as_ref())
@@ -121,6 +127,11 @@ impl<V: View> Cache<V> {
     /// The first object whose controller has this UID and that cannot be understood.
     pub(crate) fn unreadable_of(&self, uid: &Uid) -> Option<Arc<Unreadable>> {
         self.owned.get(uid).into_iter().flatten().find_map(|key| self.unreadable(key))
+    }
+
+    /// How much is known, of all sorts.
+    pub(crate) fn size(&self) -> usize {
+        self.objects.len() + self.owned.len() + self.gone.len()
     }
 
     /// Whether all there is has been listed.

@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
 use crate::clock::Clock;
+use crate::memory::Memory;
 use crate::queue::{Queue, Urgency};
 use crate::world::{Held, Wake, World};
 
@@ -28,6 +29,16 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
+    fn sizes(&self) -> [(&'static str, usize); 4] {
+        let Self { sandboxes, claims, templates, pools } = self;
+        [
+            ("queue of Sandboxes", sandboxes.size()),
+            ("queue of claims", claims.size()),
+            ("queue of templates", templates.size()),
+            ("queue of pools", pools.size()),
+        ]
+    }
+
     fn clear(&self) {
         let Self { sandboxes, claims, templates, pools } = self;
         for queue in [sandboxes, claims, templates, pools] {
@@ -39,6 +50,7 @@ impl Queues {
 pub(crate) struct Caches {
     world: Mutex<World>,
     pub(crate) queues: Queues,
+    pub(crate) memory: Memory,
     /// Whether anybody takes from the queues. Whoever only stands by must not gather the names of all that ever was.
     is_open: AtomicBool,
     synced: watch::Sender<bool>,
@@ -68,6 +80,7 @@ impl Caches {
         Self {
             world: Mutex::default(),
             queues: Queues::default(),
+            memory: Memory::default(),
             is_open: AtomicBool::new(false),
             synced: watch::Sender::new(false),
             asked: AtomicU64::new(0),
@@ -79,6 +92,7 @@ impl Caches {
 
     /// From now on the controllers are woken, and first to look at everything there is.
     pub(crate) fn open(&self) {
+        self.memory.begin(&self.world());
         self.is_open.store(true, Ordering::SeqCst);
         for wake in self.read(World::everything) {
             self.wake(&wake, Urgency::Backlog);
@@ -89,6 +103,12 @@ impl Caches {
     pub(crate) fn close(&self) {
         self.is_open.store(false, Ordering::SeqCst);
         self.queues.clear();
+    }
+
+    /// How much is kept about objects, by what it is. Nothing where there are none and nothing is under way.
+    pub(crate) fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let world = self.world().sizes();
+        world.into_iter().chain(self.queues.sizes()).chain(self.memory.sizes()).collect()
     }
 
     /// Looks at what is known. Quick: everybody else waits meanwhile.

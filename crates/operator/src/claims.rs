@@ -22,12 +22,12 @@ use crate::errands::Errands;
 use crate::queue::{Next, Queue, Urgency};
 use crate::traffic::Class;
 use crate::workers::Controller;
-use notes::Notes;
 use observe::{Readings, Snapshot};
+
+pub(crate) use notes::Notes;
 
 pub(crate) struct Claims {
     context: Arc<Context>,
-    notes: Arc<Notes>,
     errands: Arc<Errands>,
 }
 
@@ -62,13 +62,13 @@ impl Controller for Claims {
 
 impl Claims {
     pub(crate) fn new(context: Arc<Context>, errands: Arc<Errands>) -> Self {
-        Self { context, notes: Arc::default(), errands }
+        Self { context, errands }
     }
 
     /// Makes one plan and carries it out. Says when to look again, unless there is more to do now.
     async fn advance(&self, snapshot: &Snapshot, readings: &mut Readings) -> Option<Next> {
         let (claim, now) = (&*snapshot.claim, self.context.now());
-        let note = self.notes.open(claim, now);
+        let note = self.notes().open(claim, now);
         let bound = snapshot.bound();
         let observed = snapshot.observed(&bound, readings, &note, &self.context.settings.claims);
         let mut plan = plan(&observed, now);
@@ -117,9 +117,9 @@ impl Claims {
     /// may happen at any time from now on, and so must not be decided differently.
     fn doubt(&self, claim: &ClaimView, stumble: &Stumble, launched: Option<Launched>) {
         if let Stumble::Unanswered(target, _) = stumble {
-            self.notes.doubt(claim, target.clone());
+            self.notes().doubt(claim, target.clone());
             if let Some(launched) = launched {
-                self.notes.launched(claim, launched);
+                self.notes().launched(claim, launched);
             }
         }
     }
@@ -127,12 +127,12 @@ impl Claims {
     /// Finds out what became of writes that nobody answered: a claim that got a Sandbox without hearing of it must not get
     /// another, nor one whose users were told of a Sandbox. Whether that is known now.
     async fn resolve_doubts(&self, key: &Key) -> bool {
-        for target in self.notes.doubts(key) {
+        for target in self.notes().doubts(key) {
             if let Err(error) = self.context.writer.read(&target).await {
                 tracing::warn!(claim = %key, %error, "cannot find out what became of a write");
                 return false;
             }
-            self.notes.resolve(key, &target);
+            self.notes().resolve(key, &target);
         }
         true
     }
@@ -183,7 +183,7 @@ impl Claims {
     fn acted(&self, claim: &ClaimView, plan: Plan) -> Option<Next> {
         self.record(claim, &plan.events);
         if let Some(launched) = plan.launched {
-            self.notes.launched(claim, launched);
+            self.notes().launched(claim, launched);
         }
         None
     }
@@ -225,14 +225,14 @@ impl Claims {
 
     /// Annotations and the like: nobody waits for them.
     fn follow_up(&self, claim: &ClaimView, told: &Told) {
-        if told.later.is_empty() || !self.notes.begin_follow_up(claim) {
+        if told.later.is_empty() || !self.notes().begin_follow_up(claim) {
             return;
         }
-        let (context, notes) = (Arc::clone(&self.context), Arc::clone(&self.notes));
+        let context = Arc::clone(&self.context);
         let (key, uid, later) = (claim.metadata.key.clone(), claim.metadata.uid.clone(), told.later.clone());
         self.errands.send(async move {
             let outcome = context.carry_out(&later, Class::Housekeeping).await;
-            notes.end_follow_up(&key, &uid);
+            context.memory().claims.end_follow_up(&key, &uid);
             if outcome.is_err_and(|stumble| stumble.may_pass()) {
                 context.caches.queues.claims.remind(&key, notes::LATER);
             }
@@ -241,9 +241,13 @@ impl Claims {
 
     /// Notes that a claim came to its pool, once.
     fn count(&self, claim: &ClaimView, now: Timestamp) {
-        if self.notes.count(claim) {
-            self.context.pools.claimed(&claim.metadata.key.sibling(claim.request.pool()), now);
+        if self.notes().count(claim) {
+            self.context.memory().pools.claimed(&claim.metadata.key.sibling(claim.request.pool()), now);
         }
+    }
+
+    fn notes(&self) -> &Notes {
+        &self.context.memory().claims
     }
 
     fn withdraw(&self, sandbox: &Key) {
@@ -259,7 +263,7 @@ impl Claims {
     }
 
     fn forget(&self, key: &Key) {
-        if let Some(uid) = self.notes.forget(key) {
+        if let Some(uid) = self.notes().forget(key) {
             self.context.caches.change(Urgency::Live, |world| world.leave(&uid));
         }
     }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::caches::Caches;
 use crate::clock::{Clock, Dice};
 use crate::events::Recorder;
-use crate::pools::Ledgers;
+use crate::memory::Memory;
 use crate::queue::Next;
 use crate::settings::Settings;
 use crate::traffic::Class;
@@ -24,7 +24,6 @@ pub(crate) struct Context {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dice: Arc<Dice>,
     pub(crate) settings: Settings,
-    pub(crate) pools: Ledgers,
 }
 
 /// Why a plan was not carried out to its end.
@@ -39,6 +38,11 @@ pub(crate) enum Stumble {
 }
 
 impl Context {
+    /// What controllers remember.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.caches.memory
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }

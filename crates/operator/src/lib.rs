@@ -12,6 +12,7 @@ mod errands;
 mod events;
 mod leadership;
 mod listener;
+mod memory;
 mod metrics;
 mod observer;
 mod pools;
@@ -41,7 +42,7 @@ use claims::Claims;
 use context::Context;
 use events::Recorder;
 use leadership::Leadership;
-use pools::{Ledgers, Pools};
+use pools::Pools;
 use sandboxes::Sandboxes;
 use templates::Templates;
 use tenure::Tenure;
@@ -107,8 +108,7 @@ impl Operator {
         background.spawn(sending);
         let tenure = Arc::new(Tenure::default());
         let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic, Arc::clone(&tenure));
-        let context =
-            Arc::new(Context { caches, writer, recorder, clock, dice, settings, pools: Ledgers::default() });
+        let context = Arc::new(Context { caches, writer, recorder, clock, dice, settings });
         Self { client, context, candidacy, tenure, observer, metrics, background }
     }
 
@@ -177,7 +177,7 @@ impl Operator {
     fn crew(&self) -> Crew {
         let (context, workers) = (&self.context, self.context.settings.workers);
         let mut crew = Crew::new(&context.caches, &self.metrics);
-        crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
+        crew.hire(Sandboxes(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
             let errands = Arc::clone(&crew.errands);
             crew.hire(Claims::new(Arc::clone(context), Arc::clone(&errands)), workers.claims);

@@ -36,6 +36,11 @@ impl Observer {
         self.leading.store(leading, Ordering::Relaxed);
     }
 
+    /// How much is kept in memory about objects, by what it is: nothing, where there are none and nothing is under way.
+    pub fn sizes(&self) -> Vec<(&'static str, usize)> {
+        self.caches.sizes()
+    }
+
     /// How many objects wait to be looked at, by controller.
     pub(crate) fn depths(&self) -> [(&'static str, usize); 4] {
         let caches = &self.caches;

@@ -39,25 +39,23 @@ impl Controller for Pools {
     async fn reconcile(&self, key: &Key) -> Next {
         let context = &self.context;
         let Some(snapshot) = context.caches.read(|world| observe(world, key)) else {
-            context.pools.forget(key);
+            context.memory().pools.forget(key);
             return context.tell_unreadable::<PoolView>(key, Class::Housekeeping).await;
         };
-        context.pools.landed(key, snapshot.names());
+        context.memory().pools.landed(key, snapshot.names());
         let mut starts = Vec::new();
         context.caches.change(Urgency::Live, |world| {
             starts = world.take_starts(key);
             Vec::new()
         });
-        let book = context.pools.open(&snapshot.pool.metadata, starts);
+        let members = snapshot.members();
+        let book = context.memory().pools.open(&snapshot.pool.metadata, &members, starts);
         if let Some(wait) = book.setback(context.now()) {
             return Next::After(wait);
         }
-        let members = snapshot.members();
-        let namesakes = snapshot.namesakes();
-        let observed =
-            snapshot.observed(&members, &namesakes, &book, &context.settings.pools, context.dice.roll());
+        let observed = snapshot.observed(&members, &book, &context.settings.pools, context.dice.roll());
         let plan = plan(&observed, context.now());
-        context.pools.note(&plan, key);
+        context.memory().pools.note(&plan, key);
         let is_settled = self.carry_out(&plan, key).await;
         let report = report(&observed, &plan, book.failure.as_ref(), context.now());
         let is_told = self.tell(&report, &snapshot, key).await;
@@ -72,7 +70,6 @@ impl Controller for Pools {
 impl Pools {
     /// Takes up the work, perhaps after another has done it for a while.
     pub(crate) fn new(context: Arc<Context>, errands: Arc<Errands>) -> Self {
-        context.pools.give_up();
         Self { context, errands }
     }
 
@@ -102,7 +99,7 @@ impl Pools {
         let found = self.context.writer.read(&Target::new(Kind::Sandbox, member.clone())).await;
         // One that is not there may still come, and goes on counting.
         if matches!(found, Ok(Some(_))) {
-            self.context.pools.landed(pool, [&*member.name]);
+            self.context.memory().pools.landed(pool, [&*member.name]);
         }
         found.is_ok()
     }
@@ -114,7 +111,7 @@ impl Pools {
         }
         let written = self.context.carry_out(&report.write, Class::Housekeeping).await;
         if written.is_ok() {
-            self.context.pools.told(key, report.debounce.clone());
+            self.context.memory().pools.told(key, report.debounce.clone());
         }
         written.is_ok()
     }

@@ -98,6 +98,12 @@ impl Queue {
         *self.state() = State::default();
     }
 
+    /// How many keys there are, of all sorts.
+    pub(crate) fn size(&self) -> usize {
+        let state = self.state();
+        state.ready.len() + state.later.len() + state.running.len() + state.failures.len()
+    }
+
     /// How many keys are ready to be looked at.
     pub(crate) fn depth(&self) -> usize {
         self.state().ready.len()

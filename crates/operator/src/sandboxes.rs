@@ -2,14 +2,16 @@
 
 mod apply;
 mod nodes;
+mod notes;
 mod observe;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use asb_core::object::{Key, Uid};
+use asb_core::object::Key;
 use asb_core::report::{Event, Severity};
-use asb_core::sandbox::{Due, Observed, Plan, Trouble, plan, status, status_is_due};
+use asb_core::sandbox::{
+    Class as TroubleClass, Due, Memory, Observed, Plan, Refusal, Trouble, plan, status, status_is_due,
+};
 use asb_core::views::SandboxView;
 use asb_core::write::Kind;
 use jiff::Timestamp;
@@ -21,17 +23,9 @@ use crate::traffic::Class;
 use crate::workers::Controller;
 use apply::{Outcome, apply};
 
-pub(crate) struct Sandboxes {
-    context: Arc<Context>,
-    /// Since when a write that can wait has been put off, by Sandbox.
-    put_off: Mutex<HashMap<Uid, Timestamp>>,
-}
+pub(crate) use notes::Notes;
 
-impl Sandboxes {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, put_off: Mutex::default() }
-    }
-}
+pub(crate) struct Sandboxes(pub(crate) Arc<Context>);
 
 impl Controller for Sandboxes {
     const NAME: &'static str = "sandbox";
@@ -41,22 +35,30 @@ impl Controller for Sandboxes {
     }
 
     async fn reconcile(&self, key: &Key) -> Next {
+        let context = &self.0;
         let Some(observed) = self.observe(key).await else {
-            return self.context.tell_unreadable::<SandboxView>(key, Class::Sandbox).await;
+            context.memory().sandboxes.forget(key);
+            return context.tell_unreadable::<SandboxView>(key, Class::Sandbox).await;
         };
-        let plan = plan(&observed, self.context.now());
-        self.remember(&observed, &plan);
-        let Outcome::Done(troubles) = apply(&self.context, &observed, &plan).await else {
-            return Next::Again;
-        };
+        let plan = plan(&observed, context.now());
+        let outcome = apply(context, &observed, &plan).await;
+        let memory = self.remember(&observed, &plan, &outcome);
+        let Outcome::Done(met) = outcome else { return Next::Again };
         self.warn(&observed, &plan);
         // What was written is in the caches by now.
         let Some(after) = self.observe(key).await else { return Next::Settled };
+        let troubles = [plan.troubles(), met.clone()].concat();
         let reported = self.report(&after, &troubles).await;
         if !troubles.is_empty() {
             self.forget_strays(&after.sandbox);
         }
-        self.next(&plan, &troubles, reported)
+        let look_again = plan.look_again.into_iter().chain(memory.setbacks.due()).min();
+        match reported {
+            Reported::Settled(due) if !is_worth_another_try(&plan, &met) => {
+                context.next(look_again.into_iter().chain(due).min())
+            }
+            Reported::Settled(_) | Reported::Failed => Next::Retry,
+        }
     }
 }
 
@@ -69,14 +71,14 @@ enum Reported {
 
 impl Sandboxes {
     async fn report(&self, after: &Observed, troubles: &[Trouble]) -> Reported {
-        let now = self.context.now();
+        let now = self.0.now();
         let next = status(after, troubles, now);
         match status_is_due(&after.sandbox, &next, now) {
             Due::No => Reported::Settled(None),
             Due::At(time) => Reported::Settled(Some(time)),
             Due::Now => {
                 let class = apply::class(&after.sandbox);
-                match self.context.carry_out(&next.write(&after.sandbox), class).await {
+                match self.0.carry_out(&next.write(&after.sandbox), class).await {
                     Ok(()) => Reported::Settled(None),
                     Err(_) => Reported::Failed,
                 }
@@ -84,17 +86,19 @@ impl Sandboxes {
         }
     }
 
-    fn next(&self, plan: &Plan, troubles: &[Trouble], reported: Reported) -> Next {
-        match reported {
-            Reported::Failed => Next::Retry,
-            _ if troubles.iter().any(|trouble| trouble.class.is_worth_another_try()) => Next::Retry,
-            Reported::Settled(due) => self.context.next(plan.look_again.into_iter().chain(due).min()),
-        }
+    fn remember(&self, observed: &Observed, plan: &Plan, outcome: &Outcome) -> Memory {
+        let met = match outcome {
+            Outcome::Done(met) => met.as_slice(),
+            Outcome::Outdated => &[],
+        };
+        let memory = observed.memory.after(plan, met, self.0.now());
+        self.0.memory().sandboxes.keep(&observed.sandbox.metadata, memory.clone());
+        memory
     }
 
     /// What is in the way is looked for again the next time, where nobody tells that it is gone.
     fn forget_strays(&self, sandbox: &SandboxView) {
-        self.context.caches.change(Urgency::Live, |world| {
+        self.0.caches.change(Urgency::Live, |world| {
             world.forget_strays(sandbox);
             Vec::new()
         });
@@ -108,19 +112,13 @@ impl Sandboxes {
                 action: warning.action,
                 note: warning.note.clone(),
             };
-            self.context.recorder.record(&event, Kind::Sandbox, &observed.sandbox.metadata);
+            self.0.recorder.record(&event, Kind::Sandbox, &observed.sandbox.metadata);
         }
     }
+}
 
-    fn remember(&self, observed: &Observed, plan: &Plan) {
-        let uid = &observed.sandbox.metadata.uid;
-        match plan.pod.put_off_since {
-            Some(since) => drop(self.put_off().insert(uid.clone(), since)),
-            None => drop(self.put_off().remove(uid)),
-        }
-    }
-
-    fn put_off(&self) -> MutexGuard<'_, HashMap<Uid, Timestamp>> {
-        self.put_off.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Whether something went wrong just now that may go better by itself. What was held back is due when it is.
+fn is_worth_another_try(plan: &Plan, met: &[Trouble]) -> bool {
+    let classes = met.iter().map(|trouble| trouble.class).chain(plan.refusals().map(Refusal::class));
+    classes.into_iter().any(TroubleClass::is_worth_another_try)
 }

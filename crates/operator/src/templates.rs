@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use asb_core::object::{Key, Metadata};
+use asb_core::object::Key;
 use asb_core::report::Failure;
 use asb_core::template::{Observed, plan, status};
 use asb_core::views::{NetworkPolicyView, TemplateView};
@@ -21,7 +21,7 @@ pub(crate) struct Templates(pub(crate) Arc<Context>);
 struct Snapshot {
     template: Arc<TemplateView>,
     policy: Option<Arc<NetworkPolicyView>>,
-    namesakes: Vec<Arc<TemplateView>>,
+    collision: Option<String>,
 }
 
 impl Controller for Templates {
@@ -36,12 +36,10 @@ impl Controller for Templates {
         let Some(snapshot) = context.caches.read(|world| observe(world, key)) else {
             return context.tell_unreadable::<TemplateView>(key, Class::Housekeeping).await;
         };
-        let namesakes: Vec<&Metadata> =
-            snapshot.namesakes.iter().map(|template| &template.metadata).collect();
         let observed = Observed {
             template: &snapshot.template,
             policy: snapshot.policy.as_deref(),
-            namesakes: &namesakes,
+            collision: snapshot.collision.as_deref(),
         };
         let plan = plan(&observed);
         let failure = match context.carry_out(&plan.writes, Class::Housekeeping).await {
@@ -63,7 +61,6 @@ impl Controller for Templates {
 fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let template = Arc::clone(world.templates.get(key)?);
     let policy = world.network_policies.get(&key.sibling(&names::network_policy(&key.name))).cloned();
-    let namesakes = world.templates_of_hash.namesakes(key);
-    let namesakes = namesakes.filter_map(|other| world.templates.get(other).cloned()).collect();
-    Some(Snapshot { template, policy, namesakes })
+    let collision = world.template_collision(&template);
+    Some(Snapshot { template, policy, collision })
 }

@@ -3,10 +3,12 @@
 
 mod allocation;
 mod claims;
+mod contenders;
 mod index;
 mod pods;
 mod pools;
 mod sandboxes;
+mod sizes;
 mod starts;
 mod templates;
 
@@ -58,7 +60,6 @@ pub(crate) struct World {
     pub(crate) members_of_hash: Index,
     /// Who gets which warm Sandbox.
     pub(crate) book: Book,
-    /// How long members took that became Ready, until their pool has looked.
     starts: Starts,
     /// The time of the change that is being made.
     pub(crate) now: Timestamp,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use asb_core::object::{Key, Uid, Version};
+use asb_core::report::is_objection;
 use asb_core::write::{Deleting, Kind, Lock, Part, Target, Write};
 use http::Request as HttpRequest;
 use kube::Client;
@@ -29,7 +30,7 @@ pub(crate) enum Failure {
     Exists(String),
     #[error("{0}")]
     Missing(String),
-    /// The server will not have it, now or later.
+    /// The server will not have it as it is.
     #[error("{0}")]
     Refused(String),
     /// The server cannot do it now.
@@ -203,7 +204,8 @@ fn failure(error: kube::Error) -> Failure {
         (409, "AlreadyExists") => Failure::Exists(message),
         (409, _) => Failure::Conflict(message),
         (404, _) => Failure::Missing(message),
-        // Quotas, policies and permissions change without the object being touched.
+        (403, _) if is_objection(&message) => Failure::Refused(message),
+        // Quotas and permissions change without the object being touched.
         (403 | 429 | 503, _) => Failure::Unavailable(message),
         // Where its database did not answer in time, the server says 500 and does not know what became of a write.
         (500..=599, _) => Failure::Unanswered(message),
@@ -224,6 +226,8 @@ mod tests {
     #[test]
     fn what_is_forbidden_today_may_be_allowed_tomorrow_and_what_is_invalid_stays_so() {
         assert!(matches!(answered(403, "Forbidden"), Failure::Unavailable(_)));
+        let denied = Status::failure("webhook \"x\" denied the request", "Forbidden").with_code(403);
+        assert!(matches!(failure(kube::Error::Api(Box::new(denied))), Failure::Refused(_)));
         assert!(matches!(answered(422, "Invalid"), Failure::Refused(_)));
         assert!(matches!(answered(413, "RequestEntityTooLarge"), Failure::Refused(_)));
     }

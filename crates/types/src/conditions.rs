@@ -21,7 +21,7 @@ pub mod sandbox_ready {
     pub const EXPIRED: &str = "SandboxExpired";
     /// The API server refuses what the Sandbox asks for; trying again does not help.
     pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
-    /// An older Sandbox of the namespace has a name of the same hash, by which Services select.
+    /// Another Sandbox of the namespace is served that has a name of the same hash, by which Services select.
     pub const NAME_HASH_COLLISION: &str = "NameHashCollision";
     /// The Pod should long be gone.
     pub const POD_STUCK_TERMINATING: &str = "PodStuckTerminating";

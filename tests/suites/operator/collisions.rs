@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::stage::{Stage, ready, sandbox_conditions};
 
-/// Two names of one hash. Those made in one second are told apart by UID, so that which is served is not known before.
+/// Two names of one hash. Which of two that are made at once is looked at first, and served, is not known before.
 const TWINS: [&str; 2] = ["costarring", "liquid"];
 const REASON: &str = "NameHashCollision";
 

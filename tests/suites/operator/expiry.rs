@@ -113,7 +113,7 @@ async fn what_is_kept_after_its_expiry_goes_when_its_time_is_over() -> Result<()
 #[tokio::test]
 async fn a_claim_that_may_not_be_deleted_is_not_written_about_again_and_again() -> Result<()> {
     let stage = Stage::set().await?;
-    stage.ledger.forbid("DELETE sandboxclaims");
+    stage.ledger.refuse("DELETE sandboxclaims", "mine", 403, "you may not");
     let lifecycle = json!({"lifecycle": {"shutdownTime": soon(), "shutdownPolicy": "Delete"}});
     let claim = stage.claim("mine", "pool", lifecycle).await?;
     let tried = || async { (stage.ledger.count("DELETE sandboxclaims") >= 6).then_some(()) };
@@ -124,7 +124,7 @@ async fn a_claim_that_may_not_be_deleted_is_not_written_about_again_and_again() 
     let ready = "Ready=False ClaimExpired: Claim expired. Error seen: you may not";
     assert_eq!(said(claim_conditions(&expired)), [ready]);
 
-    stage.ledger.allow("DELETE sandboxclaims");
+    stage.ledger.relent();
     wait::for_gone(&stage.claims, &claim).await?;
     stage.finish().await
 }

@@ -1,9 +1,8 @@
-//! What the operator writes, noted on its way to the API server, which some of it does not reach.
+//! What the operator writes, noted on its way to the API server, or turned back as admission would.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -22,7 +21,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     entries: Arc<Mutex<Vec<Entry>>>,
-    forbidden: Arc<Mutex<BTreeSet<String>>>,
+    /// What is turned back: a write and a name, and the answer.
+    refusals: Arc<Mutex<Vec<(String, String, Value)>>>,
 }
 
 impl Ledger {
@@ -32,20 +32,14 @@ impl Ledger {
         let service = service_fn(move |request: Request<Body>| {
             let (ledger, inner) = (ledger.clone(), inner.clone());
             async move {
-                let (request, is_forbidden) = ledger.note(request).await?;
-                if is_forbidden { Ok(refusal()) } else { inner.send(request).await }
+                let (entry, request) = ledger.note(request).await?;
+                match entry.and_then(|entry| ledger.refusal(&entry)) {
+                    Some(refusal) => Ok(refusal),
+                    None => inner.send(request).await,
+                }
             }
         });
         Client::new(service, client.default_namespace())
-    }
-
-    /// From now on this is answered as to somebody who may not: `"DELETE sandboxclaims"`.
-    pub(crate) fn forbid(&self, write: &str) {
-        self.forbidden.lock().unwrap_or_else(PoisonError::into_inner).insert(write.to_owned());
-    }
-
-    pub(crate) fn allow(&self, write: &str) {
-        self.forbidden.lock().unwrap_or_else(PoisonError::into_inner).remove(write);
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry> {
@@ -62,27 +56,39 @@ impl Ledger {
         self.entries().iter().filter(|entry| entry.name == name).map(ToString::to_string).collect()
     }
 
-    /// Notes a request, which is handed back as it was, and whether it is forbidden.
-    async fn note(&self, request: Request<Body>) -> kube::Result<(Request<Body>, bool)> {
+    /// Turns such writes to objects of this name back from now on.
+    pub(crate) fn refuse(&self, write: &str, name: &str, code: u16, message: &str) {
+        let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "code": code, "reason": if code == 403 { "Forbidden" } else { "Invalid" }, "message": message});
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.push((write.to_owned(), name.to_owned(), status));
+    }
+
+    /// Lets everything through again.
+    pub(crate) fn relent(&self) {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn refusal(&self, entry: &Entry) -> Option<Response<Body>> {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_meant =
+            |(write, name, _): &&(String, String, Value)| *write == entry.to_string() && *name == entry.name;
+        let (_, _, status) = refusals.iter().find(is_meant)?;
+        let code = u16::try_from(status["code"].as_u64()?).ok()?;
+        Response::builder().status(code).body(Body::from(status.to_string().into_bytes())).ok()
+    }
+
+    /// Notes a request, which is handed back as it was.
+    async fn note(&self, request: Request<Body>) -> kube::Result<(Option<Entry>, Request<Body>)> {
         if request.method() == Method::GET {
-            return Ok((request, false));
+            return Ok((None, request));
         }
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await?;
         let entry = Entry::read(&head.method, head.uri.path(), &body);
-        let forbidden = self.forbidden.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_forbidden = forbidden.contains(&entry.to_string());
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
-        Ok((Request::from_parts(head, Body::from(body)), is_forbidden))
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
+        Ok((Some(entry), Request::from_parts(head, Body::from(body))))
     }
-}
-
-fn refusal() -> Response<Body> {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 403,
-        "reason": "Forbidden", "message": "you may not"});
-    let mut response = Response::new(Body::from(status.to_string().into_bytes()));
-    *response.status_mut() = StatusCode::FORBIDDEN;
-    response
 }
 
 impl Entry {

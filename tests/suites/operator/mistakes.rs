@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use asb_tests::wait;
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
+use jiff::SignedDuration;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use kube::{Api, Resource};
@@ -137,6 +138,41 @@ async fn a_pod_that_the_api_server_refuses_is_not_tried_again_and_again() -> Res
         json!({"spec": {"podTemplate": {"spec": {"containers": [{"name": "main", "image": "demo:1"}]}}}});
     patch(&stage.sandboxes, "sandbox", mended).await?;
     stage.ready_sandbox("sandbox").await?;
+    stage.finish().await
+}
+
+/// A quota is raised some day, so that the Pod is tried again; a policy that objects to it is not expected to change.
+#[tokio::test]
+async fn a_pod_that_admission_forbids_is_tried_again_after_a_while_and_not_at_every_look() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.clock.stop();
+    let quota =
+        "pods \"full\" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1";
+    stage.ledger.refuse("POST pods", "full", 403, quota);
+    stage.ledger.refuse(
+        "POST pods",
+        "denied",
+        403,
+        "admission webhook \"policy\" denied the request: not today",
+    );
+    for (name, reason) in [("full", "ReconcilerError"), ("denied", "InvalidConfiguration")] {
+        stage.sandbox(name, json!({"service": true})).await?;
+        let told = stage.sandbox_with(name, "Ready", reason).await?;
+        let message = &ready(sandbox_conditions(&told)).context("just seen")?.message;
+        assert!(message.contains("exceeded quota") || message.contains("not today"), "{message}");
+        let tries = || stage.ledger.about(name).iter().filter(|write| *write == "POST pods").count();
+        for round in 0..5 {
+            stage.nudge(&stage.sandboxes, name).await?;
+            stage.canary(&format!("{name}-{round}")).await?;
+        }
+        assert_eq!(tries(), 1, "{name}");
+    }
+    stage.ledger.relent();
+    stage.clock.advance(SignedDuration::from_mins(2));
+    for name in ["full", "denied"] {
+        stage.nudge(&stage.sandboxes, name).await?;
+        stage.ready_sandbox(name).await?;
+    }
     stage.finish().await
 }
 

@@ -29,6 +29,26 @@ async fn the_templates_of_volumes_cannot_be_changed() -> Result<()> {
 }
 
 #[tokio::test]
+async fn volumes_of_a_template_that_retains_them_outlive_claims_and_not_members() -> Result<()> {
+    let stage = Stage::set().await?;
+    let volumes: Api<PersistentVolumeClaim> = stage.namespace.api();
+    let mut spec = policy("Retain");
+    spec["volumeClaimTemplates"] = json!([volume()]);
+    stage.template("pool", spec).await?;
+    stage.pool("pool", "pool", 1).await?;
+    stage.pool_with("pool", 1).await?;
+    let member = stage.sandboxes_in_number(1).await?[0].name_any();
+    let volume = format!("work-{member}");
+    assert_eq!(volumes.get(&volume).await?.owner_references().len(), 1, "nobody has claimed it");
+    stage.claim("mine", "pool", json!({})).await?;
+    stage.ready_claim("mine").await?;
+    let is_free = |volume: &PersistentVolumeClaim| volume.owner_references().is_empty();
+    wait::for_object(&volumes, &volume, "nobody's", is_free).await?;
+    assert!(stage.sandboxes.get(&member).await?.spec.volume_claim_retention_policy.is_some());
+    stage.finish().await
+}
+
+#[tokio::test]
 async fn volumes_that_are_to_stay_belong_to_nobody_and_outlive_their_sandbox() -> Result<()> {
     let stage = Stage::set().await?;
     let volumes: Api<PersistentVolumeClaim> = stage.namespace.api();

@@ -91,7 +91,7 @@ impl Book {
     /// Until when the claim may wait. A wait as long as a start costs at most twice what the better choice would have.
     pub(super) fn patience(&self, claimant: &Claimant) -> Timestamp {
         let templates = self.shelves_of(claimant).map(|(_, template)| claimant.key.sibling(template));
-        let usual = templates.filter_map(|template| self.estimates.get(&template)).map(Estimate::usual).min();
+        let usual = templates.filter_map(|template| self.estimate(&template)).map(Estimate::usual).min();
         let patience = usual.unwrap_or(PATIENCE_UNKNOWN).min(LONGEST_WAIT);
         claimant.since.saturating_add(patience).unwrap_or(Timestamp::MAX)
     }

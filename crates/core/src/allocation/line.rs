@@ -31,6 +31,11 @@ impl Line {
         }
     }
 
+    /// How many wait.
+    pub(super) fn size(&self) -> usize {
+        self.by_pool.values().chain(self.by_template.values()).map(BTreeMap::len).sum()
+    }
+
     /// Who waits longest for a member of this pool, made from this template.
     pub(super) fn first(&self, pool: &Key, template: &Key) -> Option<Uid> {
         let lines = [self.by_pool.get(pool), self.by_template.get(template)];

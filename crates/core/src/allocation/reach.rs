@@ -43,7 +43,7 @@ impl Book {
     /// The member under way that started first, among those that nobody expects and that are not overdue.
     pub(super) fn soonest(&self, claimant: &Claimant, now: Timestamp) -> Option<Ticket> {
         let candidates = self.shelves_of(claimant).filter_map(|(shelf, template)| {
-            let slowest = self.estimates.get(&claimant.key.sibling(template)).map(Estimate::slowest);
+            let slowest = self.estimate(&claimant.key.sibling(template)).map(Estimate::slowest);
             let since = slowest.and_then(|slowest| now.checked_sub(slowest).ok()).unwrap_or(Timestamp::MIN);
             shelf.soonest(since, now)
         });

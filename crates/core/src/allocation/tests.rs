@@ -43,6 +43,7 @@ fn template() -> Request {
 fn book(members: impl IntoIterator<Item = Member>) -> Book {
     let mut book = Book::default();
     assert_eq!(book.pool_is(&key("pool"), 3, NOON), []);
+    book.template_is(&key("python"));
     for member in members {
         assert_eq!(book.offer(member, NOON), []);
     }
@@ -224,6 +225,32 @@ fn how_long_starts_take_is_learnt_from_members_that_become_ready() {
     assert_eq!(ask(&mut book, "two", &pool(), 500), "wait 900");
     book.template_is_gone(&key("python"));
     assert_eq!(ask(&mut book, "three", &pool(), 500), "NothingSoon");
+}
+
+#[test]
+fn members_that_claims_hold_or_wait_for_are_expected() {
+    let mut book = book([
+        member("a", Progress::Ready),
+        member("b", Progress::Starting),
+        member("c", Progress::Starting),
+    ]);
+    assert_eq!(ask(&mut book, "one", &pool(), 1), "a");
+    assert_eq!(ask(&mut book, "two", &pool(), 1), "wait 2001");
+    let expected = ["a", "b", "c", "d"].map(|name| book.is_expected(&key(name)));
+    assert_eq!(expected.iter().filter(|is| **is).count(), 2);
+    assert!(expected[0] && !expected[3]);
+}
+
+#[test]
+fn a_book_of_things_that_are_all_gone_is_blank() {
+    let mut book = book([member("a", Progress::Ready), member("b", Progress::Starting)]);
+    assert_eq!(ask(&mut book, "one", &pool(), 1), "a");
+    assert_eq!(ask(&mut book, "two", &pool(), 1), "wait 2001");
+    let _ = (book.leave(&"one".into(), after(2)), book.leave(&"two".into(), after(2)));
+    book.template_is_gone(&key("python"));
+    let _ = (book.pool_is_gone(&key("pool"), after(3)), book.offer(member("b", Progress::Ready), after(3)));
+    let _ = (book.withdraw(&key("a"), after(4)), book.withdraw(&key("b"), after(4)));
+    assert_eq!(book.size(), 0, "{book:?}");
 }
 
 #[test]

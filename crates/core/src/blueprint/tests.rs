@@ -49,6 +49,16 @@ fn a_member_has_the_volumes_and_the_service_of_the_template() {
     assert_eq!(member["spec"]["volumeClaimTemplates"], spec["volumeClaimTemplates"]);
 }
 
+/// Those of members hold nothing of anybody; a claim that takes one over asks for it then.
+#[test]
+fn a_member_does_not_retain_its_volumes_and_is_none_the_staler_for_it() {
+    let mut retaining = simple();
+    retaining["volumeClaimRetentionPolicy"] = json!({"whenDeleted": "Retain"});
+    let member = member_of(retaining.clone());
+    assert_eq!(member, member_of(simple()));
+    assert!(Blueprint::of(&template(retaining)).is_fresh(&stored(&member)));
+}
+
 #[test]
 fn what_a_template_says_about_eviction_counts() {
     let mut spec = simple();

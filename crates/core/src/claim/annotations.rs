@@ -2,13 +2,14 @@
 //! and the name of a warm Sandbox. One patch where the claim is Ready soon.
 
 use asb_types::conditions::READY;
+use asb_types::launch::ClaimLaunch;
 use asb_types::{annotations, labels};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::{Observed, sync};
 use crate::conditions;
-use crate::views::{ClaimView, Launch, SandboxView};
+use crate::views::{ClaimView, SandboxView};
 use crate::write::{Kind, Write};
 
 /// So long the patch waits for the claim to become Ready, so that it is one and not two.
@@ -24,7 +25,7 @@ pub(super) struct Stamps {
 pub(super) fn stamp(
     observed: &Observed<'_>,
     sandbox: Option<&SandboxView>,
-    launch: &Launch,
+    launch: Option<&ClaimLaunch>,
     is_ready: bool,
     now: Timestamp,
 ) -> Stamps {
@@ -66,7 +67,7 @@ fn first_observed(observed: &Observed<'_>) -> Option<(String, Value)> {
 /// Of a claim that was Ready before we looked, the moment is known only if its story tells.
 fn first_ready(
     claim: &ClaimView,
-    launch: &Launch,
+    launch: Option<&ClaimLaunch>,
     is_ready: bool,
     now: Timestamp,
 ) -> Option<(String, Value)> {
@@ -75,10 +76,12 @@ fn first_ready(
         return None;
     }
     let was_ready = conditions::is_true(&claim.status.conditions, READY);
-    let moment = match (was_ready, claim.launch.ready_at.is_empty()) {
-        (false, true) => time(now),
-        (true, true) => annotations::FIRST_READY_UNKNOWN.to_owned(),
-        (_, false) => launch.ready_at.clone(),
+    let ready_at = |launch: &ClaimLaunch| Some(launch.ready_at.clone()).filter(|at| !at.is_empty());
+    let told = claim.status.launch.as_ref().and_then(ready_at).and(launch.and_then(ready_at));
+    let moment = match (told, was_ready) {
+        (Some(told), _) => told,
+        (None, true) => annotations::FIRST_READY_UNKNOWN.to_owned(),
+        (None, false) => time(now),
     };
     Some((key.to_owned(), moment.into()))
 }

@@ -2,12 +2,13 @@
 //! that there was one once.
 
 use asb_types::hash::fnv1a_hex;
+use asb_types::lifecycle::LostSandboxPolicy;
 use asb_types::{annotations, labels};
 
 use super::syntax::is_subdomain;
 use super::{Observed, Sighting, Source, expiry};
 use crate::object::Key;
-use crate::views::{ClaimView, LostSandboxPolicy, Request, SandboxView};
+use crate::views::{ClaimView, Request, SandboxView};
 use crate::write::{Deleting, Kind, Write};
 
 #[derive(Clone, Debug, PartialEq)]

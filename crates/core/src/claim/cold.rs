@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use asb_types::conditions::{READY, template_ready};
+use asb_types::lifecycle::WhenDeleted;
 use asb_types::{annotations, labels, names};
 use serde_json::{Value, json};
 
@@ -34,6 +35,9 @@ fn spec(claim: &ClaimView, template: &TemplateView, blueprint: &Blueprint<'_>) -
     )?;
     if !volumes.is_empty() {
         spec["volumeClaimTemplates"] = volumes.into();
+    }
+    if template.volumes_when_deleted == WhenDeleted::Retain {
+        spec["volumeClaimRetentionPolicy"] = json!({"whenDeleted": WhenDeleted::Retain});
     }
     spec["podTemplate"]["metadata"] = json!(metadata::desired(claim, template)?);
     env::inject(&mut spec["podTemplate"]["spec"], &claim.env, template.env_policy)?;

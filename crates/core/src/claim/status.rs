@@ -2,17 +2,18 @@
 //! Ready in one write, since clients take what they find beside Ready.
 
 use asb_types::conditions::{FINISHED, READY, claim_ready, finished, sandbox_ready};
-use asb_types::v1beta1::ClaimedSandbox;
+use asb_types::phase::ClaimPhase;
+use asb_types::v1beta1::{ClaimedSandbox, SandboxClaimStatus};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::expiry::{self, Expiry};
 use super::problem::Problem;
 use super::{Observed, annotations, legacy_policy, story};
 use crate::conditions::{self, Verdict};
 use crate::patch;
-use crate::views::{ClaimView, Launch, SandboxView};
+use crate::views::{ClaimView, SandboxView};
 use crate::write::{Kind, Write};
 
 /// How a claim stands.
@@ -47,35 +48,31 @@ pub fn status(observed: &Observed<'_>, standing: &Standing, now: Timestamp) -> T
     let (was_ready, is_ready) =
         (conditions::is_true(&claim.status.conditions, READY), conditions::is_true(&conditions, READY));
     let launch = match &standing.sandbox {
-        Some(sandbox) => story::tell(observed, sandbox, is_ready && !was_ready, now),
-        None => claim.launch.clone(),
+        Some(sandbox) => Some(story::tell(observed, sandbox, is_ready && !was_ready, now)),
+        None => claim.status.launch.clone(),
     };
-    let stamps = annotations::stamp(observed, standing.sandbox.as_deref(), &launch, is_ready, now);
+    let stamps = annotations::stamp(observed, standing.sandbox.as_deref(), launch.as_ref(), is_ready, now);
     let expiry = match expiry::of(claim, &conditions, now) {
         Expiry::At(at) => Some(at),
         Expiry::Expired { .. } if !standing.is_expired => Some(now),
         Expiry::Expired { .. } | Expiry::Never => None,
     };
+    let phase = Some(phase(standing, &conditions));
+    let status = SandboxClaimStatus { phase, conditions, sandbox: claimed(claim, standing), launch };
     Told {
-        status: write(claim, standing, &conditions, &launch),
+        status: write(claim, &status),
         later: stamps.write.into_iter().chain(legacy_policy(observed)).collect(),
         becomes_ready: is_ready && !was_ready,
         look_again: stamps.look_again.into_iter().chain(expiry).min(),
     }
 }
 
-fn write(claim: &ClaimView, standing: &Standing, conditions: &[Condition], launch: &Launch) -> Option<Write> {
-    let before = shown(&claim.status.conditions, &claim.status.sandbox, &claim.phase, &claim.launch);
-    let after = shown(conditions, &claimed(claim, standing), phase(standing, conditions), launch);
-    let change = patch::difference(&before, &after)?;
+fn write(claim: &ClaimView, status: &SandboxClaimStatus) -> Option<Write> {
+    let change = patch::difference(&json!(claim.status), &json!(status))?;
     let tells_of_another = !change["sandbox"]["name"].is_null();
     let write = Write::patch_status(Kind::SandboxClaim, &claim.metadata, json!({"status": change}));
     // Which Sandbox it is users are told once: whoever has not seen that another did does not get through.
     Some(if tells_of_another { write.locked(claim.metadata.version) } else { write })
-}
-
-fn shown(conditions: &[Condition], sandbox: &ClaimedSandbox, phase: &str, launch: &Launch) -> Value {
-    json!({"conditions": conditions, "sandbox": sandbox, "phase": phase, "launch": launch})
 }
 
 fn conditions(claim: &ClaimView, standing: &Standing, now: Timestamp) -> Vec<Condition> {
@@ -150,22 +147,22 @@ fn claimed(claim: &ClaimView, standing: &Standing) -> ClaimedSandbox {
     }
 }
 
-fn phase(standing: &Standing, conditions: &[Condition]) -> &'static str {
+fn phase(standing: &Standing, conditions: &[Condition]) -> ClaimPhase {
     let ready = conditions::find(conditions, READY);
     let reason = ready.map_or("", |ready| ready.reason.as_str());
     let finished = conditions::find(conditions, FINISHED).map_or("", |finished| finished.reason.as_str());
     if standing.is_expired || reason == claim_ready::SANDBOX_EXPIRED {
-        "Expired"
+        ClaimPhase::Expired
     } else if standing.problem.as_ref().is_some_and(Problem::is_permanent) || finished == finished::POD_FAILED
     {
-        "Failed"
+        ClaimPhase::Failed
     } else if finished == finished::POD_SUCCEEDED {
-        "Succeeded"
+        ClaimPhase::Succeeded
     } else if conditions::is_true(conditions, READY) {
-        "Running"
+        ClaimPhase::Running
     } else if reason == sandbox_ready::SUSPENDED {
-        "Suspended"
+        ClaimPhase::Suspended
     } else {
-        "Pending"
+        ClaimPhase::Pending
     }
 }

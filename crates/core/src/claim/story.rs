@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use asb_types::labels;
+use asb_types::launch::{ClaimLaunch, LaunchType};
 use jiff::Timestamp;
 
 use super::{Observed, binding, sync};
 use crate::allocation::Cold;
-use crate::views::{ClaimView, Launch, Request, SandboxView};
+use crate::views::{ClaimView, Request, SandboxView};
 
 /// What was done to get a claim its Sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +45,8 @@ impl Start {
         !matches!(self, Self::WarmReady | Self::WarmStarting)
     }
 
-    fn type_(self) -> &'static str {
-        if self.is_cold() { COLD } else { WARM }
+    fn launch_type(self) -> LaunchType {
+        if self.is_cold() { LaunchType::Cold } else { LaunchType::Warm }
     }
 
     fn reason(self) -> &'static str {
@@ -89,8 +90,6 @@ impl From<Cold> for Start {
     }
 }
 
-const WARM: &str = "Warm";
-const COLD: &str = "Cold";
 /// Who launched it did not live to tell why.
 const UNKNOWN: &str = "Unknown";
 
@@ -116,15 +115,16 @@ pub(super) fn tell(
     sandbox: &SandboxView,
     becomes_ready: bool,
     now: Timestamp,
-) -> Launch {
+) -> ClaimLaunch {
     let claim = observed.claim;
     let is_told = binding::assigned_name(claim) == sandbox.metadata.name();
-    let mut launch = match observed.launched {
-        _ if is_told && !claim.launch.type_.is_empty() => claim.launch.clone(),
-        Some(launched) => begin(observed, launched),
+    let told = claim.status.launch.as_ref().filter(|launch| is_told && launch.r#type.is_some());
+    let mut launch = match (told, observed.launched) {
+        (Some(told), _) => told.clone(),
+        (None, Some(launched)) => begin(observed, launched),
         // Others had told of the Sandbox before we came, and when is not known.
-        None if is_told => reconstruct(observed, sandbox),
-        None => Launch { bound_at: time(now), ..reconstruct(observed, sandbox) },
+        (None, None) if is_told => reconstruct(observed, sandbox),
+        (None, None) => ClaimLaunch { bound_at: time(now), ..reconstruct(observed, sandbox) },
     };
     if becomes_ready && launch.ready_at.is_empty() {
         launch.ready_at = time(now);
@@ -132,9 +132,9 @@ pub(super) fn tell(
     launch
 }
 
-fn begin(observed: &Observed<'_>, launched: &Launched) -> Launch {
-    Launch {
-        type_: launched.start.type_().to_owned(),
+fn begin(observed: &Observed<'_>, launched: &Launched) -> ClaimLaunch {
+    ClaimLaunch {
+        r#type: Some(launched.start.launch_type()),
         reason: launched.start.reason().to_owned(),
         message: launched.start.message().to_owned(),
         pool: launched.pool.to_string(),
@@ -144,19 +144,19 @@ fn begin(observed: &Observed<'_>, launched: &Launched) -> Launch {
     }
 }
 
-fn reconstruct(observed: &Observed<'_>, sandbox: &SandboxView) -> Launch {
-    Launch {
-        type_: type_of(observed.claim, sandbox).to_owned(),
+fn reconstruct(observed: &Observed<'_>, sandbox: &SandboxView) -> ClaimLaunch {
+    ClaimLaunch {
+        r#type: Some(type_of(observed.claim, sandbox)),
         reason: UNKNOWN.to_owned(),
         observed_at: time(observed.first_observed),
-        ..Launch::default()
+        ..ClaimLaunch::default()
     }
 }
 
-fn type_of(claim: &ClaimView, sandbox: &SandboxView) -> &'static str {
+fn type_of(claim: &ClaimView, sandbox: &SandboxView) -> LaunchType {
     let label =
         sandbox.metadata.label(labels::LAUNCH_TYPE).unwrap_or_else(|| sync::launch_type(claim, sandbox));
-    if label == labels::LAUNCH_WARM { WARM } else { COLD }
+    if label == labels::LAUNCH_WARM { LaunchType::Warm } else { LaunchType::Cold }
 }
 
 fn time(at: Timestamp) -> String {

@@ -1,7 +1,9 @@
 //! The change of a warm Sandbox's owner from its pool to a claim: one merge patch that applies only if nobody has touched
-//! the Sandbox since.
+//! the Sandbox since. With its owner, a Sandbox gets what its template says of the volumes of claimed ones: those of a member
+//! hold nothing of anybody, and would be left behind by every pool that shrinks.
 
 use asb_types::blueprint::PodMetadata;
+use asb_types::lifecycle::WhenDeleted;
 use asb_types::{annotations, labels, names};
 use serde_json::{Value, json};
 
@@ -23,6 +25,9 @@ pub(super) fn transfer(
     let now = parts(&json!(sandbox.metadata.labels), &json!(sandbox.metadata.annotations), &current(sandbox));
     let then = parts(&own_labels(claim, sandbox, &pod), &own_annotations(claim, sandbox), &pod);
     let mut body = patch::difference(&now, &then).unwrap_or_else(|| json!({}));
+    if template.is_some_and(|template| template.volumes_when_deleted == WhenDeleted::Retain) {
+        body["spec"]["volumeClaimRetentionPolicy"] = json!({"whenDeleted": WhenDeleted::Retain});
+    }
     body["metadata"]["ownerReferences"] = json!([claim.metadata.controller_reference(Kind::SandboxClaim)]);
     Ok(Write::patch(Kind::Sandbox, &sandbox.metadata, body).locked(sandbox.metadata.version))
 }

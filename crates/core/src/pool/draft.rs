@@ -12,6 +12,9 @@ use crate::blueprint::Blueprint;
 use crate::object::{Key, Uid};
 use crate::write::{Deleting, Kind, Target, Write};
 
+/// How long members that are too many are kept for the claims that expect them, before that is looked at again.
+const RECONSIDER: SignedDuration = SignedDuration::from_secs(5);
+
 /// A plan in the making.
 pub(super) struct Draft<'a> {
     observed: &'a Observed<'a>,
@@ -46,6 +49,9 @@ impl<'a> Draft<'a> {
         }
         self.delete(census, &doomed);
         self.watch_over(&staying);
+        // Some may have been spared for a claim, which may yet do without.
+        let is_spared = staying.len() > wanted && staying.iter().any(|member| member.is_expected);
+        self.look_again(is_spared.then(|| after(self.now, RECONSIDER)));
         doomed
     }
 

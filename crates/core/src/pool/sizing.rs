@@ -77,7 +77,8 @@ impl Demand {
         };
         let need = self.need(now);
         let clamped = limits.clamp(need.members());
-        let standing = self.decided.take().and_then(|decided| decided.follow(clamped, limits, now));
+        let decided = self.decided.take().or_else(|| Decided::told(pool));
+        let standing = decided.and_then(|decided| decided.follow(clamped, limits, now));
         let decided =
             standing.unwrap_or_else(|| Decided { size: clamped, reason: limits.explain(&need), calm: None });
         let again = (decided.size > limits.min).then(|| now + RECHECK);
@@ -95,6 +96,13 @@ impl Demand {
 }
 
 impl Decided {
+    /// What the status tells of a decision that was made before we came: demand was not seen by us, which does not mean
+    /// that there was none.
+    fn told(pool: &PoolView) -> Option<Self> {
+        let size = usize::try_from(pool.status.desired_replicas?).ok()?;
+        Some(Self { size, reason: "demand: as it was when the operator started".to_owned(), calm: None })
+    }
+
     /// The decision as it still holds, or none where another is due.
     fn follow(self, needed: usize, limits: Limits, now: Timestamp) -> Option<Self> {
         if needed > self.size || limits.clamp(self.size) != self.size {

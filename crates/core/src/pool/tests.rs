@@ -83,11 +83,39 @@ fn a_delete_without_an_answer_is_tried_again() {
 }
 
 #[test]
+fn what_got_no_answer_is_forgotten_once_it_is_seen_to_have_happened() {
+    let world = World::of(2).with_ready(2);
+    let answers = [("p-0", Answer::Lost), ("p-1", Answer::Awaited), ("p-9", Answer::Lost)];
+    let members: Vec<_> =
+        world.boxes.iter().map(|sandbox| Member { sandbox, pod: None, is_expected: false }).collect();
+    let uid = world.boxes[0].metadata.uid.clone();
+    let mut flights = Flights {
+        creates: answers.map(|(name, answer)| (name.into(), answer)).into(),
+        deletes: BTreeMap::from([(uid.clone(), Answer::Lost), ("gone".into(), Answer::Lost)]),
+    };
+    flights.settle(&members);
+    assert_eq!(flights.creates.keys().map(|name| &**name).collect::<Vec<_>>(), ["p-1", "p-9"]);
+    assert_eq!(flights.deletes.keys().collect::<Vec<_>>(), [&uid]);
+}
+
+#[test]
 fn a_pool_shrinks_by_the_unready_first_and_then_the_newest() {
     let mut world = World::of(4).with_ready(4);
     world.make_unready(1);
     world.pool.replicas = 2;
     assert_eq!(deletes(&world.plan(second(10))), ["p-1", "p-3"]);
+}
+
+#[test]
+fn a_pool_that_shrinks_leaves_claims_what_they_wait_for() {
+    let mut world = World::of(4).with_ready(4);
+    (world.pool.replicas, world.expected) = (1, vec![2, 3]);
+    world.make_unready(3);
+    let plan = world.plan(second(10));
+    assert_eq!(deletes(&plan), ["p-0", "p-1"]);
+    assert_eq!(plan.look_again, Some(second(15)), "they may yet do without");
+    world.pool.replicas = 0;
+    assert_eq!(deletes(&world.plan(second(10))).len(), 4, "a pool that is to have none gives none");
 }
 
 /// Between the last look and the delete a claim may have taken it.
@@ -280,10 +308,7 @@ fn a_pool_that_cannot_be_understood_is_left_as_it_is() {
 #[test]
 fn a_pool_whose_name_has_the_hash_of_an_elder_is_left_as_it_is() {
     let mut world = World::of(5);
-    world.pool.metadata.key = Key::new("team", "liquid");
-    let mut elder = world.pool.metadata.clone();
-    (elder.key, elder.uid) = (Key::new("team", "costarring"), "a".into());
-    world.namesakes = vec![elder];
+    world.collision = Some("of another's hash");
     let plan = world.plan(second(1));
     assert_eq!(plan.writes, []);
     assert!(matches!(plan.standing.refusal, Some(Refusal::Collides(_))));

@@ -4,7 +4,6 @@ use asb_types::conditions::pool_ready;
 use asb_types::v1beta1::UpdateStrategyType;
 
 use super::{Observed, Template};
-use crate::collision;
 use crate::views::{Bound, PoolView};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,8 +41,7 @@ impl Refusal {
 
 pub(super) fn refusal(observed: &Observed<'_>) -> Option<Refusal> {
     let pool = observed.pool;
-    let elder = collision::elder(&pool.metadata, observed.namesakes.iter().copied());
-    let collides = elder.map(|elder| Refusal::Collides(collision::message(elder)));
+    let collides = observed.collision.map(|collision| Refusal::Collides(collision.to_owned()));
     collides.or_else(|| invalid(pool).map(Refusal::Invalid)).or_else(|| match &observed.template {
         Template::Found(_) => None,
         Template::Missing => {

@@ -9,7 +9,7 @@ use asb_types::{hash, names};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Node, Observed, Plan, Settings, Status, Trouble, plan, status};
+use super::{Memory, Node, Observed, Plan, Settings, Status, Trouble, plan, status};
 use crate::patch::merge;
 use crate::views::{self, PodView, View};
 use crate::write::{Deleting, Kind, Lock, Part, Write};
@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub volumes: BTreeMap<String, Value>,
     pub twin: Option<String>,
     pub nodes: BTreeMap<String, Node>,
-    pub put_off_since: Option<Timestamp>,
+    pub memory: Memory,
     pub write_behind: SignedDuration,
     writes: u64,
 }
@@ -48,7 +48,7 @@ pub(crate) fn sandbox(name: &str) -> World {
         volumes: BTreeMap::new(),
         twin: None,
         nodes: BTreeMap::new(),
-        put_off_since: None,
+        memory: Memory::default(),
         write_behind: SignedDuration::ZERO,
         writes: 100,
     }
@@ -164,7 +164,7 @@ impl World {
             volumes: self.volumes.iter().map(|(name, volume)| (name.clone(), view(volume))).collect(),
             older_twin: self.twin.clone(),
             nodes: self.nodes.clone(),
-            put_off_since: self.put_off_since,
+            memory: self.memory.clone(),
             settings: Settings { cluster_domain: "cluster.local".into(), write_behind: self.write_behind },
             sandbox,
         }

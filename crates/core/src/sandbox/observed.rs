@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use asb_types::annotations::POD_NAME;
 use asb_types::{hash, names};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
+use super::memory::Memory;
 use crate::object::Uid;
 use crate::views::{PodView, SandboxView, ServiceView, VolumeView};
 
@@ -21,12 +22,12 @@ pub struct Observed {
     pub service: Option<Arc<ServiceView>>,
     /// The PersistentVolumeClaims found under [`Observed::volume_names`], by name, whoever they belong to.
     pub volumes: BTreeMap<String, Arc<VolumeView>>,
-    /// The name of an older live Sandbox of the namespace whose name has the same hash.
+    /// The name of the live Sandbox of the namespace that has the same hash and is served: see
+    /// [`collision`](crate::collision).
     pub older_twin: Option<String>,
     /// The nodes that Pods of the Sandbox are terminating on, as far as they are known.
     pub nodes: BTreeMap<String, Node>,
-    /// [`Step::put_off_since`](super::Step::put_off_since) of the Pod in the plan before.
-    pub put_off_since: Option<Timestamp>,
+    pub memory: Memory,
     pub settings: Settings,
 }
 

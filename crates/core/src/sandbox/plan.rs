@@ -44,10 +44,13 @@ pub struct Step {
     pub writes: Vec<Write>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
+    /// What the API server said to the same not long ago.
+    #[serde(skip)]
+    pub trouble: Option<Trouble>,
     /// When this part is to be looked at again.
     #[serde(skip)]
     pub look_again: Option<Timestamp>,
-    /// Since when a write that can wait has been put off, for the next [`Observed`].
+    /// Since when a write that can wait has been put off, for the [`Memory`](super::Memory).
     #[serde(skip)]
     pub put_off_since: Option<Timestamp>,
 }
@@ -73,15 +76,31 @@ impl Plan {
         ]
     }
 
+    pub(super) fn step_mut(&mut self, part: Part) -> &mut Step {
+        match part {
+            Part::Volumes => &mut self.volumes,
+            Part::Pod => &mut self.pod,
+            Part::PodName => &mut self.pod_name,
+            Part::Service => &mut self.service,
+            Part::Sandbox => &mut self.sandbox,
+        }
+    }
+
     pub fn writes(&self) -> impl Iterator<Item = &Write> {
         self.steps().into_iter().flat_map(|(_, step)| &step.writes)
     }
 
+    pub fn refusals(&self) -> impl Iterator<Item = &Refusal> {
+        self.steps().into_iter().filter_map(|(_, step)| step.refusal.as_ref())
+    }
+
     /// What is wrong before anything was tried. What goes wrong while trying is added by whoever tries.
     pub fn troubles(&self) -> Vec<Trouble> {
-        let refusals =
-            self.steps().into_iter().filter_map(|(part, step)| Some((part, step.refusal.as_ref()?)));
-        refusals.map(|(part, refusal)| Trouble::from_refusal(part, refusal)).collect()
+        let of_step = |(part, step): (Part, &Step)| {
+            let refusal = step.refusal.as_ref().map(|refusal| Trouble::from_refusal(part, refusal));
+            refusal.into_iter().chain(step.trouble.clone())
+        };
+        self.steps().into_iter().flat_map(of_step).collect()
     }
 
     pub(super) fn looking_again(mut self, observed: &Observed, now: Timestamp) -> Self {

@@ -62,7 +62,7 @@ fn adopt(observed: &Observed, pod: &PodView, now: Timestamp) -> Step {
 
 fn update(observed: &Observed, pod: &PodView, now: Timestamp) -> Step {
     let Some(metadata) = Desired::of(&observed.sandbox).patch(&pod.metadata) else { return Step::default() };
-    let since = observed.put_off_since.unwrap_or(now);
+    let since = observed.memory.put_off_since.unwrap_or(now);
     let until = after(since, observed.settings.write_behind);
     if now < until {
         return Step::put_off(since, until);

@@ -26,8 +26,8 @@ pub enum Refusal {
     #[error("multiple Pods ({0}) are controlled by this Sandbox; refusing to choose or create a Pod")]
     MultiplePods(usize),
     #[error(
-        "the name has the same hash ({hash}) as that of the older Sandbox {twin:?}, and Services select by it; \
-         use another name"
+        "the name has the same hash ({hash}) as that of Sandbox {twin:?}, which was there first, and Services select \
+         by it; use another name"
     )]
     NameHashCollision { hash: String, twin: String },
 }

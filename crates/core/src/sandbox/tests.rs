@@ -6,6 +6,7 @@ mod pod;
 mod pod_metadata;
 mod properties;
 mod service;
+mod setback;
 mod status;
 mod suspension;
 mod termination;

@@ -27,7 +27,7 @@ pub enum Part {
 pub enum Class {
     /// It may go better next time.
     Transient,
-    /// The API server will never take it.
+    /// The API server will not take it until the user or a policy of the cluster says something else.
     Invalid,
     /// Something that the Sandbox does not own is in its way, and may go without the operator being told where it
     /// watches a part of the cluster only.

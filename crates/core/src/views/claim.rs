@@ -3,12 +3,11 @@
 use asb_types::annotations::v1alpha1_state;
 use asb_types::blueprint::PodMetadata;
 use asb_types::env::ClaimEnvVar;
-use asb_types::lifecycle::ClaimShutdownPolicy;
+use asb_types::lifecycle::{ClaimShutdownPolicy, LostSandboxPolicy};
 use asb_types::names;
 use asb_types::v1alpha1::WARM_POOL_NONE;
 use asb_types::v1beta1::SandboxClaimStatus;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{BadField, View, deadline, optional, status};
@@ -31,40 +30,6 @@ pub struct ClaimView {
     /// `spec.volumeClaimTemplates`, null where there are none.
     pub volumes: Document,
     pub status: SandboxClaimStatus,
-    /// `status.phase`, empty until it is written.
-    pub phase: String,
-    /// `status.launch`.
-    pub launch: Launch,
-}
-
-/// What to do when somebody else has deleted the claim's Sandbox.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum LostSandboxPolicy {
-    /// Say so. What was in it is gone, and a new one in its place would hide that.
-    #[default]
-    Report,
-    /// Get another one.
-    Replace,
-}
-
-/// `status.launch`: how the claim got its Sandbox, and when.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Launch {
-    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
-    pub type_: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub message: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub pool: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub observed_at: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub bound_at: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub ready_at: String,
 }
 
 /// Where a claim wants its Sandbox from.
@@ -144,8 +109,6 @@ impl View for ClaimView {
             env: optional(&spec["env"], "spec.env")?.unwrap_or_default(),
             volumes: (&spec["volumeClaimTemplates"]).into(),
             status: status(object),
-            phase: object["status"]["phase"].as_str().unwrap_or_default().to_owned(),
-            launch: serde_json::from_value(object["status"]["launch"].clone()).unwrap_or_default(),
             metadata,
         })
     }

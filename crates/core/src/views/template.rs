@@ -2,6 +2,7 @@
 
 use asb_types::blueprint::VolumeClaimTemplatesPolicy;
 use asb_types::env::EnvVarsInjectionPolicy;
+use asb_types::lifecycle::WhenDeleted;
 use asb_types::network::NetworkPolicyManagement;
 use asb_types::v1beta1::SandboxTemplateStatus;
 use serde_json::Value;
@@ -17,6 +18,8 @@ pub struct TemplateView {
     pub pod: PodBlueprint,
     /// `spec.volumeClaimTemplates`, null where there are none.
     pub volumes: Document,
+    /// `spec.volumeClaimRetentionPolicy.whenDeleted`, for Sandboxes that are claimed.
+    pub volumes_when_deleted: WhenDeleted,
     pub service: Option<bool>,
     /// `spec.networkPolicy`, null where there is none.
     pub network_policy: Document,
@@ -35,9 +38,12 @@ impl View for TemplateView {
         let env_policy = optional(&spec["envVarsInjectionPolicy"], "spec.envVarsInjectionPolicy")?;
         let volumes_policy =
             optional(&spec["volumeClaimTemplatesPolicy"], "spec.volumeClaimTemplatesPolicy")?;
+        let when_deleted = &spec["volumeClaimRetentionPolicy"]["whenDeleted"];
         Ok(Self {
             pod: PodBlueprint::read(&spec["podTemplate"]),
             volumes: (&spec["volumeClaimTemplates"]).into(),
+            volumes_when_deleted: optional(when_deleted, "spec.volumeClaimRetentionPolicy.whenDeleted")?
+                .unwrap_or_default(),
             service: optional(&spec["service"], "spec.service")?,
             network_policy: (&spec["networkPolicy"]).into(),
             network_policy_management: management.unwrap_or_default(),

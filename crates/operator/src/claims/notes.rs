@@ -29,7 +29,7 @@ pub(super) struct Note {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Notes(Mutex<HashMap<Key, Note>>);
+pub(crate) struct Notes(Mutex<HashMap<Key, Note>>);
 
 impl Notes {
     pub(super) fn open(&self, claim: &ClaimView, now: Timestamp) -> Note {
@@ -89,6 +89,14 @@ impl Notes {
     /// The UID of the claim that is gone, if it was known.
     pub(super) fn forget(&self, key: &Key) -> Option<Uid> {
         self.notes().remove(key).map(|note| note.uid)
+    }
+
+    pub(crate) fn clear(&self) {
+        self.notes().clear();
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.notes().len()
     }
 
     fn change(&self, key: &Key, uid: &Uid, change: impl FnOnce(&mut Note)) {

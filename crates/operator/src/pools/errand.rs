@@ -18,7 +18,7 @@ pub(super) async fn run(context: Arc<Context>, pool: Key, write: Write) {
         Ok(_) => Landing::Landed,
         Err(failure) => landing(failure, &write, is_seen(&context, &write)),
     };
-    context.pools.arrive(&pool, &write, landing, context.now());
+    context.memory().pools.arrive(&pool, &write, landing, context.now());
     context.caches.queues.pools.add(&pool, Urgency::Live);
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use asb_core::object::{Key, Metadata, Uid};
-use asb_core::pool::{Answer, Debounce, Flights, Memory, Plan};
+use asb_core::pool::{Answer, Debounce, Flights, Member, Memory, Plan};
 use asb_core::report::Failure;
 use asb_core::write::Write;
 use jiff::{SignedDuration, Timestamp};
@@ -43,12 +43,13 @@ pub(crate) struct Ledgers(Mutex<HashMap<Key, Book>>);
 
 impl Ledgers {
     /// What is known about a pool, with what happened since the last look counted in.
-    pub(super) fn open(&self, pool: &Metadata, starts: Vec<SignedDuration>) -> Book {
+    pub(super) fn open(&self, pool: &Metadata, members: &[Member<'_>], starts: Vec<SignedDuration>) -> Book {
         let mut books = self.books();
         let book = books.entry(pool.key.clone()).or_insert_with(|| Book::new(&pool.uid));
         if book.uid != pool.uid {
             *book = Book::new(&pool.uid);
         }
+        book.flights.settle(members);
         for arrival in std::mem::take(&mut book.arrivals) {
             book.memory.demand.claimed(arrival);
         }
@@ -56,6 +57,18 @@ impl Ledgers {
             book.memory.demand.became_ready(start);
         }
         book.clone()
+    }
+
+    /// Begins another term: what was under way when the last one ended has nobody left to wait for its answer, and pools
+    /// may have gone since.
+    pub(crate) fn begin(&self, is_there: impl Fn(&Key, &Uid) -> bool) {
+        let mut books = self.books();
+        books.retain(|pool, book| is_there(pool, &book.uid));
+        books.values_mut().for_each(|book| book.flights.lose());
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.books().len()
     }
 
     /// Remembers a plan that is about to be carried out.
@@ -80,14 +93,6 @@ impl Ledgers {
                 book.flights.creates.remove(member);
             }
         });
-    }
-
-    /// Whoever waited for answers no longer does: nobody knows what came of those writes.
-    pub(super) fn give_up(&self) {
-        for book in self.books().values_mut() {
-            let creates = book.flights.creates.values_mut();
-            creates.chain(book.flights.deletes.values_mut()).for_each(|answer| *answer = Answer::Lost);
-        }
     }
 
     pub(super) fn told(&self, pool: &Key, debounce: Debounce) {
@@ -212,14 +217,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_leader_no_longer_waits_for_is_lost_and_not_awaited_for_ever() {
-        let (ledgers, pool) = (Ledgers::default(), Key::new("n", "pool"));
-        ledgers.books().insert(pool.clone(), Book::new(&"u".into()));
-        ledgers.change(&pool, |book| book.depart(&create("a")));
-        ledgers.give_up();
-        assert_eq!(ledgers.books()[&pool].flights.creates.get("a"), Some(&Answer::Lost));
-        ledgers.landed(&pool, ["a"]);
-        assert!(ledgers.books()[&pool].flights.creates.is_empty());
+    fn nobody_waits_for_the_answers_of_a_term_that_is_over() {
+        let (ledgers, key) = (Ledgers::default(), Key::new("n", "pool"));
+        for name in ["pool", "gone"] {
+            let metadata = json!({"namespace": "n", "name": name, "uid": name, "resourceVersion": "1"});
+            ledgers.open(&Metadata::read(&json!({"metadata": metadata})).unwrap(), &[], Vec::new());
+        }
+        ledgers.change(&key, |book| book.depart(&create("a")));
+        ledgers.begin(|pool, uid| *pool == key && uid.as_str() == "pool");
+        assert_eq!(ledgers.size(), 1);
+        assert_eq!(ledgers.books()[&key].flights.creates.get("a"), Some(&Answer::Lost));
+        ledgers.landed(&key, ["a"]);
+        assert!(ledgers.books()[&key].flights.creates.is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use asb_core::object::{Key, Metadata};
+use asb_core::object::Key;
 use asb_core::pool::{Member, Observed, Settings, Template};
 use asb_core::views::{PodView, PoolView, SandboxView, TemplateView};
 use asb_types::annotations::POD_NAME;
@@ -14,16 +14,33 @@ use crate::world::{World, hash_key};
 /// What the caches hold, by reference count, so that it stays as it was.
 pub(super) struct Snapshot {
     pub(super) pool: Arc<PoolView>,
-    namesakes: Vec<Arc<PoolView>>,
+    collision: Option<String>,
     template: Option<Arc<TemplateView>>,
     /// Why the template is not to be used.
     flaw: Option<String>,
-    members: Vec<(Arc<SandboxView>, Option<Arc<PodView>>)>,
+    members: Vec<Held>,
+}
+
+/// A member, by reference count.
+struct Held {
+    sandbox: Arc<SandboxView>,
+    pod: Option<Arc<PodView>>,
+    is_expected: bool,
+}
+
+impl Held {
+    fn take(world: &World, sandbox: &Arc<SandboxView>) -> Self {
+        let (sandbox, pod) = (Arc::clone(sandbox), pod(world, sandbox));
+        Self { is_expected: world.book.is_expected(&sandbox.metadata.key), sandbox, pod }
+    }
+
+    fn member(&self) -> Member<'_> {
+        Member { sandbox: &self.sandbox, pod: self.pod.as_deref(), is_expected: self.is_expected }
+    }
 }
 
 pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let pool = Arc::clone(world.pools.get(key)?);
-    let namesakes = world.pools_of_hash.namesakes(key);
     let hash = hash_key(key);
     let labelled = world.members_of_hash.get(&hash).filter_map(|member| world.sandboxes.get(member));
     // Somebody may have taken the label off. Whose it is its owner says.
@@ -35,8 +52,8 @@ pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
         Some(Ok(template)) => (Some(Arc::clone(template)), world.template_collision(template)),
     };
     Some(Snapshot {
-        namesakes: namesakes.filter_map(|other| world.pools.get(other).cloned()).collect(),
-        members: members.map(|sandbox| (Arc::clone(sandbox), pod(world, sandbox))).collect(),
+        collision: world.pool_collision(&pool),
+        members: members.map(|sandbox| Held::take(world, sandbox)).collect(),
         template,
         flaw,
         pool,
@@ -50,21 +67,16 @@ fn pod(world: &World, sandbox: &SandboxView) -> Option<Arc<PodView>> {
 
 impl Snapshot {
     pub(super) fn members(&self) -> Vec<Member<'_>> {
-        self.members.iter().map(|(sandbox, pod)| Member { sandbox, pod: pod.as_deref() }).collect()
+        self.members.iter().map(Held::member).collect()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(sandbox, _)| sandbox.metadata.name())
-    }
-
-    pub(super) fn namesakes(&self) -> Vec<&Metadata> {
-        self.namesakes.iter().map(|pool| &pool.metadata).collect()
+        self.members.iter().map(|held| held.sandbox.metadata.name())
     }
 
     pub(super) fn observed<'a>(
         &'a self,
         members: &'a [Member<'a>],
-        namesakes: &'a [&'a Metadata],
         book: &'a Book,
         settings: &'a Settings,
         chance: u64,
@@ -75,7 +87,8 @@ impl Snapshot {
             (Some(template), None) => Template::Found(template),
         };
         let (pool, flights, memory) = (&*self.pool, &book.flights, &book.memory);
-        Observed { pool, namesakes, template, members, flights, settings, memory, chance }
+        let collision = self.collision.as_deref();
+        Observed { pool, collision, template, members, flights, settings, memory, chance }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::traffic::Class;
 
 /// What came of a plan.
 pub(super) enum Outcome {
-    /// It was carried out, but for what went wrong.
+    /// It was carried out, but for what went wrong, the plan's own refusals aside.
     Done(Vec<Trouble>),
     /// Something was not as it seemed; there has to be a new plan.
     Outdated,
@@ -18,25 +18,25 @@ pub(super) enum Outcome {
 
 pub(super) async fn apply(context: &Context, observed: &Observed, plan: &Plan) -> Outcome {
     let class = class(&observed.sandbox);
-    let mut troubles = plan.troubles();
+    let (own, mut met) = (plan.troubles(), Vec::new());
     for (part, step) in plan.steps() {
-        if !is_next(part, &troubles) {
+        if !is_next(part, own.iter().chain(&met)) {
             continue;
         }
         match context.carry_out(&step.writes, class).await {
             Ok(()) => {}
             Err(Stumble::Outdated) => return Outcome::Outdated,
-            Err(Stumble::Failed(told) | Stumble::Unanswered(_, told)) => troubles.push(trouble(part, told)),
+            Err(Stumble::Failed(told) | Stumble::Unanswered(_, told)) => met.push(trouble(part, told)),
         }
     }
-    Outcome::Done(troubles)
+    Outcome::Done(met)
 }
 
 /// The Pod's name is written after its Pod, and the Sandbox goes after everything else.
-fn is_next(part: Part, troubles: &[Trouble]) -> bool {
+fn is_next<'a>(part: Part, mut troubles: impl Iterator<Item = &'a Trouble>) -> bool {
     match part {
-        Part::PodName => !troubles.iter().any(|trouble| trouble.part == Part::Pod),
-        Part::Sandbox => troubles.is_empty(),
+        Part::PodName => !troubles.any(|trouble| trouble.part == Part::Pod),
+        Part::Sandbox => troubles.next().is_none(),
         Part::Volumes | Part::Pod | Part::Service => true,
     }
 }

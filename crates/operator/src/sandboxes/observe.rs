@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use asb_core::collision;
 use asb_core::object::Key;
-use asb_core::sandbox::{Observed, Settings};
-use asb_core::views::SandboxView;
+use asb_core::sandbox::{Memory, Observed, Settings};
 use asb_types::names;
 
 use super::{Sandboxes, nodes};
@@ -15,12 +13,12 @@ impl Sandboxes {
     /// The caches' knowledge, and of nodes that a Pod does not go away from, the API server's.
     pub(super) async fn observe(&self, key: &Key) -> Option<Observed> {
         let settings = Settings {
-            cluster_domain: self.context.settings.cluster_domain.as_str().into(),
-            write_behind: self.context.settings.write_behind,
+            cluster_domain: self.0.settings.cluster_domain.as_str().into(),
+            write_behind: self.0.settings.write_behind,
         };
-        let mut observed = self.context.caches.read(|world| from_caches(world, key, settings))?;
-        observed.put_off_since = self.put_off().get(&observed.sandbox.metadata.uid).copied();
-        observed.nodes = nodes::of_stuck_pods(&observed, &self.context).await;
+        let mut observed = self.0.caches.read(|world| from_caches(world, key, settings))?;
+        observed.memory = self.0.memory().sandboxes.of(&observed.sandbox.metadata);
+        observed.nodes = nodes::of_stuck_pods(&observed, &self.0).await;
         Some(observed)
     }
 }
@@ -38,17 +36,10 @@ fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed>
         named_pods: named_pods.collect(),
         service: world.services.get(&key.sibling(&names::service(&key.name))).cloned(),
         volumes: volumes.collect(),
-        older_twin: older_twin(world, &sandbox),
+        older_twin: world.older_twin(&sandbox),
         nodes: std::collections::BTreeMap::new(),
-        put_off_since: None,
+        memory: Memory::default(),
         settings,
         sandbox,
     })
-}
-
-fn older_twin(world: &World, sandbox: &SandboxView) -> Option<String> {
-    let twins = world.sandboxes_of_hash.namesakes(&sandbox.metadata.key);
-    let twins = twins.filter_map(|twin| world.sandboxes.get(twin)).map(|twin| &twin.metadata);
-    let live = twins.filter(|twin| !twin.is_deleting());
-    collision::elder(&sandbox.metadata, live).map(|elder| elder.name().to_owned())
 }

@@ -55,11 +55,11 @@ impl World {
         let pool = change.after.as_ref().and_then(|entry| entry.as_ref().ok());
         let woken = match pool.filter(|pool| !pool.metadata.is_deleting()) {
             Some(pool) => self.book.pool_is(change.key(), wanted(pool), self.now),
-            None => {
-                self.starts.take(change.key());
-                self.book.pool_is_gone(change.key(), self.now)
-            }
+            None => self.book.pool_is_gone(change.key(), self.now),
         };
+        if change.is_of_another() {
+            self.starts.take(change.key());
+        }
         let mut wakes = claims(woken);
         let strategy = |pool: &Arc<PoolView>| (hands_out_stale(pool), pool.template.clone());
         let mut strategies = change.views().map(strategy);
@@ -125,7 +125,10 @@ impl World {
         let took = self.now.duration_since(after.metadata.created);
         let key = &after.metadata.key;
         if owner.is(Kind::SandboxWarmPool) {
-            self.starts.note(key.sibling(&owner.name), took);
+            let pool = key.sibling(&owner.name);
+            if self.pools.uid(&pool).as_ref() == Some(&owner.uid) {
+                self.starts.add(pool, took);
+            }
         } else if after.metadata.label(LAUNCH_TYPE) == Some(LAUNCH_COLD)
             && let Some(template) = after.metadata.annotation(TEMPLATE_REF)
         {
@@ -138,13 +141,15 @@ fn claims(keys: Vec<Key>) -> Vec<Wake> {
     keys.into_iter().map(Wake::Claim).collect()
 }
 
-/// How many members a pool is to have: as its status says where demand decides.
+/// How many members a pool is to have. Where demand decides, the status tells, though late: until it does, a member that
+/// is there is not kept from claims.
 fn wanted(pool: &PoolView) -> usize {
     match (pool.min_size, pool.max_size) {
         (None, None) => pool.replicas,
+        (_, Some(0)) => 0,
         (least, _) => {
             let decided = pool.status.desired_replicas.and_then(|size| usize::try_from(size).ok());
-            decided.unwrap_or_default().max(least.unwrap_or_default())
+            decided.unwrap_or_default().max(least.unwrap_or_default()).max(1)
         }
     }
 }
@@ -154,5 +159,28 @@ fn progress(sandbox: &SandboxView) -> Progress {
         (true, _) => Progress::Starting,
         (false, false) => Progress::Reachable,
         (false, true) => Progress::Ready,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use asb_core::views::read;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn wanted_by(spec: Value, desired: Option<i32>) -> usize {
+        let metadata = json!({"namespace": "team", "name": "p", "uid": "u", "resourceVersion": "1"});
+        let status = json!({"desiredReplicas": desired});
+        wanted(&read(&json!({"metadata": metadata, "spec": spec, "status": status})).unwrap().unwrap())
+    }
+
+    #[test]
+    fn a_pool_that_follows_demand_gives_what_it_has_unless_it_may_have_none() {
+        assert_eq!(wanted_by(json!({"replicas": 0}), Some(3)), 0);
+        assert_eq!(wanted_by(json!({"maxSize": 5}), None), 1, "nothing is decided yet");
+        assert_eq!(wanted_by(json!({"maxSize": 5}), Some(0)), 1, "the status may be late");
+        assert_eq!(wanted_by(json!({"minSize": 2, "maxSize": 5}), Some(4)), 4);
+        assert_eq!(wanted_by(json!({"maxSize": 0}), Some(4)), 0);
     }
 }

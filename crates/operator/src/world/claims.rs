@@ -1,4 +1,4 @@
-//! Whom a change of a claim concerns: itself, and when it goes, whoever waits for what it had in its hands.
+//! Whom a change of a claim concerns: itself, and those who get what it held or waited for.
 
 use asb_core::views::ClaimView;
 
@@ -17,13 +17,10 @@ impl Held for ClaimView {
             Some(key.sibling(claim.request.pool()))
         };
         world.claims_of_pool.update(key, pool(&change.before), pool(&change.after));
-        wakes.push(Wake::Claim(key.clone()));
-        let uid = |entry: &Option<Entry<Self>>| entry.as_ref().map(|entry| metadata(entry).uid.clone());
-        // Another of its name may be there before anybody looks.
-        if let Some(before) = uid(&change.before).filter(|before| uid(&change.after).as_ref() != Some(before))
-        {
-            wakes.extend(world.leave(&before));
+        if let Some(before) = change.before.as_ref().filter(|_| change.is_of_another()) {
+            wakes.extend(world.leave(&metadata(before).uid));
         }
+        wakes.push(Wake::Claim(key.clone()));
     }
 }
 

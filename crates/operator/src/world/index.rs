@@ -25,6 +25,10 @@ impl Index {
         others.filter(move |other| other.name != key.name)
     }
 
+    pub(crate) fn size(&self) -> usize {
+        self.0.len()
+    }
+
     /// Moves `key` from one place to another.
     pub(crate) fn update(&mut self, key: &Key, before: Option<Key>, after: Option<Key>) {
         if before == after {

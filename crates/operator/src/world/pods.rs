@@ -95,7 +95,10 @@ mod tests {
         world.learn::<SandboxView>(&json!({"metadata": metadata("my-demo"), "spec": {}})).unwrap();
         let sandbox = Wake::Sandbox(Key::new("team", "my-demo"));
         let volume = |name: &str| json!({"metadata": metadata(name)});
-        assert_eq!(world.learn::<VolumeView>(&volume("work-my-demo")).unwrap(), [sandbox.clone()]);
+        assert_eq!(
+            world.learn::<VolumeView>(&volume("work-my-demo")).unwrap(),
+            std::slice::from_ref(&sandbox)
+        );
         assert_eq!(world.learn::<VolumeView>(&volume("work-demo")).unwrap(), []);
         assert_eq!(
             world.learn_gone::<VolumeView>(&Key::new("team", "work-my-demo"), &"work-my-demo".into()),

@@ -13,16 +13,20 @@ const MOST: usize = 32;
 pub(super) struct Starts(BTreeMap<Key, VecDeque<SignedDuration>>);
 
 impl Starts {
-    pub(super) fn note(&mut self, pool: Key, took: SignedDuration) {
+    pub(super) fn add(&mut self, pool: Key, took: SignedDuration) {
         let starts = self.0.entry(pool).or_default();
-        starts.push_back(took);
-        if starts.len() > MOST {
+        if starts.len() == MOST {
             starts.pop_front();
         }
+        starts.push_back(took);
     }
 
     pub(super) fn take(&mut self, pool: &Key) -> Vec<SignedDuration> {
-        self.0.remove(pool).map(Into::into).unwrap_or_default()
+        self.0.remove(pool).unwrap_or_default().into()
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.0.len()
     }
 }
 
@@ -31,13 +35,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_latest_are_kept() {
+    fn the_latest_starts_are_kept_until_somebody_looks() {
         let (mut starts, pool) = (Starts::default(), Key::new("team", "pool"));
-        for second in 0..1000 {
-            starts.note(pool.clone(), SignedDuration::from_secs(second));
+        for second in 0..100 {
+            starts.add(pool.clone(), SignedDuration::from_secs(second));
         }
-        let kept = starts.take(&pool);
-        assert_eq!((kept.len(), kept.last()), (MOST, Some(&SignedDuration::from_secs(999))));
-        assert!(starts.take(&pool).is_empty());
+        let taken = starts.take(&pool);
+        assert_eq!((taken.len(), taken.last()), (MOST, Some(&SignedDuration::from_secs(99))));
+        assert_eq!((starts.take(&pool), starts.size()), (Vec::new(), 0));
     }
 }

@@ -1,6 +1,5 @@
 //! Whom a change of a template, or of its NetworkPolicy, concerns: itself, its pools, and the claims that wait for those.
 
-use asb_core::collision;
 use asb_core::object::Key;
 use asb_core::views::{NetworkPolicyView, TemplateView};
 use asb_core::write::Kind;
@@ -25,8 +24,9 @@ impl Held for TemplateView {
         for pool in &pools {
             wakes.extend(world.book_members(pool));
         }
-        if change.after.is_none() {
-            world.book.template_is_gone(key);
+        match &change.after {
+            Some(_) => world.book.template_is(key),
+            None => world.book.template_is_gone(key),
         }
         wakes.extend(pools.into_iter().map(Wake::Pool));
         wakes.extend(world.claims_by_template(key).cloned().map(Wake::Claim));
@@ -34,13 +34,6 @@ impl Held for TemplateView {
 }
 
 impl World {
-    /// Why a template is not to be used: another one has the same hash and was there first.
-    pub(crate) fn template_collision(&self, template: &TemplateView) -> Option<String> {
-        let others = self.templates_of_hash.namesakes(&template.metadata.key);
-        let others = others.filter_map(|other| self.templates.get(other)).map(|other| &other.metadata);
-        collision::elder(&template.metadata, others).map(collision::message)
-    }
-
     /// The claims that get, or got, their Sandbox from this template: through a pool, or by name.
     fn claims_by_template(&self, template: &Key) -> impl Iterator<Item = &Key> {
         let shadow = template.sibling(&names::shadow_pool(&template.name));

@@ -2,7 +2,7 @@
 //! took effect, the process dies after any write, and users act meanwhile. Everything that happens follows from a seed.
 //!
 //! Each schedule checks after every write what may never happen (see [`invariants`]), and in the calm at its end that all
-//! is as the users asked (see [`calm`]) and that nothing more is written.
+//! is as the users asked (see [`calm`]), that nothing more is written, and that nothing is remembered once all is gone.
 
 mod agenda;
 mod call;

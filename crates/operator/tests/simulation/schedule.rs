@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use asb_core::pool;
-use asb_operator::{Dice, Operator, Settings, Workers};
+use asb_operator::{Dice, Observer, Operator, Settings, Workers};
 use jiff::SignedDuration;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
@@ -58,12 +58,29 @@ async fn play(cluster: &Arc<Cluster>, planted: Planted) -> Result<(), String> {
     settle(cluster).await?;
     let written = cluster.world().witness.writes;
     until(Instant::now() + SILENCE).await;
-    let world = cluster.world();
-    let more = world.witness.writes - written;
+    let more = cluster.world().witness.writes - written;
     if more > 0 {
         return Err(format!("{more} writes though all was as it should be"));
     }
-    calm::check(&world)
+    calm::check(&cluster.world())?;
+    forget(cluster).await
+}
+
+/// Lets everything go, and waits until the operator has forgotten all of it.
+async fn forget(cluster: &Cluster) -> Result<(), String> {
+    cluster.act(users::leave);
+    let mut kept = Vec::new();
+    for _ in 0..LOOKS {
+        until(Instant::now() + LOOK).await;
+        let world = cluster.world();
+        kept = world.observer.as_ref().map(Observer::sizes).unwrap_or_default();
+        kept.retain(|(_, size)| *size > 0);
+        if kept.is_empty() && world.store.all().next().is_none() {
+            return Ok(());
+        }
+    }
+    let left = cluster.world().store.all().map(|(id, _)| format!("{id:?}")).collect::<Vec<_>>();
+    Err(format!("all were to go; left are {left:?}, and remembered {kept:?}"))
 }
 
 /// Waits until all is as it should be, and what was only put off is written too.
@@ -93,6 +110,7 @@ async fn operate(cluster: &Arc<Cluster>, planted: Planted) {
         });
         let client = transport::client(cluster, process, planted);
         let operator = Operator::with(client, settings(), None, Arc::new(clock), Dice::seeded(seed));
+        cluster.world().observer = Some(operator.observer());
         tokio::select! {
             biased;
             () = cluster.death.notified() => {}

@@ -48,6 +48,20 @@ pub(crate) fn act(world: &mut World) {
     world.agenda.add(pause, Deed::UserActs);
 }
 
+/// Everybody takes away what is theirs, and nothing is left that no garbage collector takes.
+pub(crate) fn leave(world: &mut World) {
+    let kinds = [Kind::SandboxClaim, Kind::SandboxWarmPool, Kind::SandboxTemplate, Kind::Sandbox];
+    for kind in kinds {
+        let names: Vec<_> = world.store.list(kind).map(|object| name(object).to_owned()).collect();
+        for name in names {
+            let now = world.now();
+            if let Ok(change) = world.store.delete(kind, &name, &Deletion::default(), now) {
+                world.took(Actor::User, "deletes", &change);
+            }
+        }
+    }
+}
+
 fn template(world: &mut World, name: &str) {
     let pod = json!({"spec": {"containers": [{"name": "main", "image": "demo:1"}]}});
     let spec = json!({"podTemplate": pod, "envVarsInjectionPolicy": "Allowed"});

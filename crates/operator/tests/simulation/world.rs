@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use asb_core::write::Kind;
-use asb_operator::Clock;
+use asb_operator::{Clock, Observer};
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
@@ -44,6 +44,8 @@ pub(crate) struct World {
     pub(crate) is_stormy: bool,
     /// The operator's process that lives, if one does. None comes twice.
     pub(crate) process: Option<u32>,
+    /// Sees into that process.
+    pub(crate) observer: Option<Observer>,
 }
 
 /// The world, shared by all that happens in it.
@@ -69,6 +71,7 @@ impl Cluster {
             transcript: Transcript::new(clock),
             is_stormy: true,
             process: None,
+            observer: None,
         };
         let news = Kind::ALL.into_iter().map(|kind| (kind, watch::Sender::new(0))).collect();
         Self { world: Mutex::new(world), news, plans: Notify::new(), death: Notify::new() }

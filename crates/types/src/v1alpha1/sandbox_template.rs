@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blueprint::{PodTemplate, VolumeClaimTemplate};
 use crate::env::EnvVarsInjectionPolicy;
+use crate::lifecycle::VolumeClaimRetentionPolicy;
 use crate::network::{NetworkPolicyManagement, NetworkPolicyRules};
 use crate::v1beta1::SandboxTemplateStatus;
 
@@ -33,6 +34,11 @@ pub struct SandboxTemplateSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub volume_claim_templates: Vec<VolumeClaimTemplate>,
+
+    /// Whether the volumes of a Sandbox go with it once it was claimed, or started for a claim. Unset means that they do.
+    /// Those of Sandboxes that nobody has claimed always go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_claim_retention_policy: Option<VolumeClaimRetentionPolicy>,
 
     /// Whether each Sandbox has a headless Service of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,6 +28,18 @@ fn a_transfer_takes_everything_that_made_the_sandbox_a_members() {
 }
 
 #[test]
+fn volumes_that_a_template_retains_are_kept_from_when_the_sandbox_is_claimed() {
+    let retaining = json!({"spec": {"volumeClaimRetentionPolicy": {"whenDeleted": "Retain"}}});
+    let retain = json!({"whenDeleted": "Retain"});
+    let warm = world().template(retaining.clone()).member("pool-a");
+    let Write::Patch { body, .. } = &warm.launch(NOON).step_writes()[0] else { panic!("a patch") };
+    assert_eq!(body["spec"]["volumeClaimRetentionPolicy"], retain);
+    let cold = world().template(retaining);
+    let Write::Create { object, .. } = &cold.launch(NOON).step_writes()[0] else { panic!("a create") };
+    assert_eq!(object["spec"]["volumeClaimRetentionPolicy"], retain);
+}
+
+#[test]
 fn without_its_template_a_member_keeps_what_it_bears() {
     let world = World { template: None, ..world().member("pool-a") };
     assert_eq!(world.plan(NOON).step, Step::Allocate(crate::views::Request::Pool("pool".to_owned())));

@@ -76,6 +76,42 @@ fn the_reason_is_told_in_words_and_only_changes_with_the_size() {
 }
 
 #[test]
+fn an_operator_that_has_just_started_shrinks_no_pool_before_it_has_seen_a_calm_while() {
+    let mut busy = elastic();
+    busy.status.desired_replicas = Some(12);
+    let mut demand = Demand::default();
+    let first = demand.size(&busy, at(0));
+    assert_eq!((first.size, first.again.is_some()), (12, true));
+    assert!(first.reason.unwrap().starts_with("demand: "));
+    assert_eq!(demand.size(&busy, at(299_000)).size, 12);
+    assert_eq!(demand.size(&busy, at(300_000)).size, 2);
+}
+
+#[test]
+fn what_was_decided_before_gives_way_to_demand_and_bounds() {
+    let mut pool = elastic();
+    pool.status.desired_replicas = Some(3);
+    let mut demand = Demand::default();
+    assert_eq!(*claims(&mut demand, &pool, 0, 20_000, 100).last().unwrap(), 20);
+    pool.status.desired_replicas = Some(50);
+    assert_eq!(Demand::default().size(&pool, at(0)).size, 2, "it is out of bounds");
+}
+
+#[test]
+fn a_pool_of_at_most_none_has_none_whatever_the_demand() {
+    let (mut demand, none) = (Demand::default(), pool(json!({"maxSize": 0})));
+    assert_eq!(claims(&mut demand, &none, 0, 5_000, 100).into_iter().max(), Some(0));
+    let wanted = demand.size(&none, at(5_000));
+    assert!(wanted.reason.unwrap().starts_with("maxSize: "));
+    assert_eq!(wanted.again, None, "nothing to shrink");
+}
+
+#[test]
+fn bounds_in_the_wrong_order_are_no_panic() {
+    assert_eq!(Demand::default().size(&pool(json!({"minSize": 5, "maxSize": 2})), at(0)).size, 5);
+}
+
+#[test]
 fn a_change_of_bounds_counts_at_once() {
     let mut demand = Demand::default();
     claims(&mut demand, &elastic(), 0, 20_000, 100);

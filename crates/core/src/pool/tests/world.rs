@@ -12,7 +12,7 @@ use crate::views::read;
 pub(super) struct World {
     pub pool: PoolView,
     pub template: Option<TemplateView>,
-    pub namesakes: Vec<Metadata>,
+    pub collision: Option<&'static str>,
     pub boxes: Vec<SandboxView>,
     /// In the order of the boxes, as far as they go.
     pub pods: Vec<Option<PodView>>,
@@ -20,6 +20,8 @@ pub(super) struct World {
     pub settings: Settings,
     pub memory: Memory,
     pub chance: u64,
+    /// The numbers of the boxes that claims expect.
+    pub expected: Vec<usize>,
 }
 
 pub(super) fn second(second: i64) -> Timestamp {
@@ -55,13 +57,14 @@ impl World {
         Self {
             pool: pool(replicas, json!({})),
             template: Some(template()),
-            namesakes: Vec::new(),
+            collision: None,
             boxes: Vec::new(),
             pods: Vec::new(),
             flights: Flights::default(),
             settings: Settings::default(),
             memory: Memory::default(),
             chance: 1,
+            expected: Vec::new(),
         }
     }
 
@@ -90,14 +93,16 @@ impl World {
     }
 
     pub(super) fn with<T>(&self, now: Timestamp, use_it: impl FnOnce(&Observed<'_>, Plan) -> T) -> T {
-        let namesakes: Vec<_> = self.namesakes.iter().collect();
         let pod = |number| self.pods.get(number).and_then(Option::as_ref);
-        let members =
-            self.boxes.iter().enumerate().map(|(number, sandbox)| Member { sandbox, pod: pod(number) });
+        let members = self.boxes.iter().enumerate().map(|(number, sandbox)| Member {
+            sandbox,
+            pod: pod(number),
+            is_expected: self.expected.contains(&number),
+        });
         let members: Vec<_> = members.collect();
         let observed = Observed {
             pool: &self.pool,
-            namesakes: &namesakes,
+            collision: self.collision,
             template: self.template.as_ref().map_or(Template::Missing, Template::Found),
             members: &members,
             flights: &self.flights,

@@ -16,8 +16,8 @@ fn the_younger_one_gets_nothing_and_is_told_why() {
     assert_eq!(
         ready(&world),
         format!(
-            "False/NameHashCollision: the name has the same hash ({}) as that of the older Sandbox \"first\", and \
-             Services select by it; use another name",
+            "False/NameHashCollision: the name has the same hash ({}) as that of Sandbox \"first\", which was there \
+             first, and Services select by it; use another name",
             world.observed().name_hash()
         )
     );

@@ -100,6 +100,6 @@ fn changes_are_gathered_for_as_long_as_is_set() {
     assert_eq!(plan.writes().count(), 0);
     assert_eq!((plan.pod.put_off_since, plan.look_again), (Some(NOON), Some(seconds_after(NOON, 2))));
 
-    world.put_off_since = Some(seconds_after(NOON, -2));
+    world.memory.put_off_since = Some(seconds_after(NOON, -2));
     assert_eq!(summary(&world.plan().pod.writes).len(), 1);
 }

@@ -29,7 +29,10 @@ fn our_fields(kind: &str) -> (Value, Value) {
                 "readyAt": "2026-01-02T03:04:05.000003Z",
             }}),
         ),
-        "SandboxTemplate" => (json!({}), json!({"observedGeneration": 2, "conditions": ready})),
+        "SandboxTemplate" => (
+            json!({"volumeClaimRetentionPolicy": {"whenDeleted": "Retain"}}),
+            json!({"observedGeneration": 2, "conditions": ready}),
+        ),
         _ => (
             json!({"minSize": 0, "maxSize": 9, "updateStrategy": {"type": "Recreate", "maxUnavailable": "25%", "maxSurge": 1}}),
             json!({"desiredReplicas": 0, "conditions": ready}),
