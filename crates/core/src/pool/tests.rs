@@ -150,7 +150,9 @@ fn a_member_whose_labels_somebody_took_off_gets_them_back() {
     let mut taken = |label: &str| world.boxes[0].metadata.labels.remove(label);
     let (pool, template) = (taken(labels::WARM_POOL), taken(labels::TEMPLATE_REF_HASH));
     let plan = world.plan(second(1));
-    let [Write::Patch { body, lock: Lock::Version(..), .. }] = &plan.writes[..] else { panic!("{:?}", plan.writes) };
+    let [Write::Patch { body, lock: Lock::Version(..), .. }] = &plan.writes[..] else {
+        panic!("{:?}", plan.writes)
+    };
     let back = json!({labels::WARM_POOL: pool, labels::TEMPLATE_REF_HASH: template});
     assert_eq!(*body, json!({"metadata": {"labels": back}}));
     assert_eq!(plan.standing.active, 1);

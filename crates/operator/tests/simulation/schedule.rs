@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use asb_core::pool;
-use asb_operator::{Dice, Operator, Settings, Workers};
+use asb_operator::{Candidacy, Dice, LEASE, Operator, Settings, Terms, Workers};
 use jiff::SignedDuration;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::clock::until;
 use crate::fate::Storm;
 use crate::planted::Planted;
+use crate::processes::identity;
+use crate::store::NAMESPACE;
 use crate::world::Cluster;
-use crate::{calm, panics, transport, users};
+use crate::{calm, line, nodes, panics, transport, trouble, users};
 
 /// What came of a schedule.
 pub(crate) struct Outcome {
@@ -46,24 +47,30 @@ pub(crate) fn run(seed: u64, planted: Planted) -> Outcome {
 
 async fn play(cluster: &Arc<Cluster>, planted: Planted) -> Result<(), String> {
     cluster.act(users::settle);
-    let (alive, operated) = (Arc::clone(cluster), Arc::clone(cluster));
+    cluster.act(trouble::begin);
+    let alive = Arc::clone(cluster);
     tokio::spawn(async move { alive.live().await });
-    tokio::spawn(async move { operate(&operated, planted).await });
+    let replicas = if cluster.world().processes.are_several { 2 } else { 1 };
+    for _ in 0..replicas {
+        let operated = Arc::clone(cluster);
+        tokio::spawn(async move { operate(&operated, planted).await });
+    }
     let storm = cluster.world().chance.millis(60_000);
     until(Instant::now() + storm).await;
     cluster.act(|world| {
         (world.is_stormy, world.storm) = (false, Storm::OVER);
+        nodes::heal(world);
         world.transcript.note(format_args!("the storm is over"));
     });
     settle(cluster).await?;
     let written = cluster.world().witness.writes;
     until(Instant::now() + SILENCE).await;
-    let world = cluster.world();
-    let more = world.witness.writes - written;
+    let more = cluster.world().witness.writes - written;
     if more > 0 {
         return Err(format!("{more} writes though all was as it should be"));
     }
-    calm::check(&world)
+    calm::check(&cluster.world())?;
+    line::form(cluster).await
 }
 
 /// Waits until all is as it should be, and what was only put off is written too.
@@ -82,24 +89,37 @@ async fn settle(cluster: &Cluster) -> Result<(), String> {
     verdict.map_err(|complaint| format!("does not converge: {complaint}"))
 }
 
-/// Runs the operator, and starts it again whenever it dies.
+/// Runs one replica of the operator, and starts it again whenever it ends.
 async fn operate(cluster: &Arc<Cluster>, planted: Planted) {
-    for process in 1.. {
-        let (clock, seed) = cluster.act(|world| {
-            world.process = Some(process);
-            world.witness.restart();
+    loop {
+        let (process, end, clock, seed, candidacy) = cluster.act(|world| {
+            let (process, end) = world.processes.start();
             world.transcript.note(format_args!("operator {process} starts"));
-            (world.clock, world.chance.seed())
+            let candidacy = world.processes.are_several.then(|| candidacy(process));
+            (process, end, world.clock, world.chance.seed(), candidacy)
         });
         let client = transport::client(cluster, process, planted);
-        let operator = Operator::with(client, settings(), None, Arc::new(clock), Dice::seeded(seed));
+        let operator = Operator::with(client, settings(), candidacy, Arc::new(clock), Dice::seeded(seed));
         tokio::select! {
             biased;
-            () = cluster.death.notified() => {}
-            () = operator.run(CancellationToken::new()) => unreachable!("nobody stops it"),
+            () = end.death.notified() => {}
+            () = operator.run(end.stop) => {}
         }
-        let pause = cluster.world().chance.millis(3000);
+        let pause = cluster.act(|world| {
+            world.processes.end(process);
+            world.transcript.note(format_args!("operator {process} is gone"));
+            world.chance.millis(3000)
+        });
         until(Instant::now() + pause).await;
+    }
+}
+
+fn candidacy(process: u32) -> Candidacy {
+    Candidacy {
+        namespace: NAMESPACE.to_owned(),
+        name: LEASE.to_owned(),
+        identity: identity(process),
+        terms: Terms::default(),
     }
 }
 
