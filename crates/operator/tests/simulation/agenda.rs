@@ -21,6 +21,11 @@ pub(crate) enum Deed {
     /// Somebody's finalizer is taken off.
     Unguard(Id, String),
     UserActs,
+    NodeChanges,
+    /// The Pods of a node that is lost are asked to go.
+    Evict,
+    /// Something happens to a process of the operator.
+    Trouble,
 }
 
 #[derive(Debug, Default)]

@@ -14,6 +14,7 @@ pub(crate) enum Resource {
     Kind(Kind),
     Nodes,
     Events,
+    Leases,
 }
 
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub(crate) enum Verb {
     Watch { from: u64, seconds: u64 },
     Get,
     Create,
+    Replace,
     Patch { is_status: bool },
     Delete(Deletion),
 }
@@ -53,6 +55,7 @@ impl Call {
             }
             Method::GET => Verb::Get,
             Method::POST => Verb::Create,
+            Method::PUT => Verb::Replace,
             Method::PATCH => Verb::Patch { is_status },
             Method::DELETE => Verb::Delete(deletion(&body)),
             other => panic!("nobody here answers {other}"),
@@ -62,13 +65,14 @@ impl Call {
     }
 
     pub(crate) fn is_write(&self) -> bool {
-        matches!(self.verb, Verb::Create | Verb::Patch { .. } | Verb::Delete(_))
+        matches!(self.verb, Verb::Create | Verb::Replace | Verb::Patch { .. } | Verb::Delete(_))
     }
 
     /// What it does, for people.
     pub(crate) fn describe(&self) -> String {
         match &self.verb {
             Verb::Create => "creates".to_owned(),
+            Verb::Replace => "replaces".to_owned(),
             Verb::Patch { is_status: false } => format!("patches {} in", text(&self.body)),
             Verb::Patch { is_status: true } => format!("reports {} in", text(&self.body["status"])),
             Verb::Delete(_) => "deletes".to_owned(),
@@ -88,6 +92,7 @@ fn place(path: &str) -> (Resource, String, bool) {
     let resource = match parts.next().unwrap_or_default() {
         "nodes" => Resource::Nodes,
         "events" => Resource::Events,
+        "leases" => Resource::Leases,
         plural => {
             let kind = Kind::ALL.into_iter().find(|kind| kind.plural() == plural);
             Resource::Kind(kind.unwrap_or_else(|| panic!("nobody here serves {path}")))

@@ -4,7 +4,7 @@ use asb_core::write::Kind;
 use asb_types::conditions::{claim_ready, finished, sandbox_ready};
 use serde_json::Value;
 
-use crate::invariants::has_expired;
+use crate::invariants::{has_expired, is_over};
 use crate::object::{condition, controller_of, is_deleting, name, ready, uid};
 use crate::world::World;
 
@@ -12,6 +12,7 @@ type Verdict = Result<(), String>;
 
 pub(crate) fn check(world: &World) -> Verdict {
     let store = &world.store;
+    ensure(world.under_way == 0, || "something is still being written".to_owned())?;
     ensure(world.agenda.is_empty(), || "the cluster is still busy".to_owned())?;
     if let Some((id, _)) = store.all().find(|(_, object)| is_deleting(object)) {
         return Err(format!("{} {} is still on its way out", id.0.name(), id.1));
@@ -30,6 +31,11 @@ fn ensure(holds: bool, complaint: impl FnOnce() -> String) -> Verdict {
 fn sandbox_stands(world: &World, sandbox: &Value) -> Verdict {
     let (pod, name) = (world.store.get(Kind::Pod, name(sandbox)), name(sandbox));
     let (is_ready, reason) = ready(sandbox);
+    belongings_stand(world, sandbox)?;
+    if is_over(&sandbox["spec"], world.now()) {
+        let is_right = pod.is_none() && reason == sandbox_ready::EXPIRED;
+        return ensure(is_right, || format!("Sandbox {name} has expired and says {reason}"));
+    }
     if sandbox["spec"]["operatingMode"] == "Suspended" {
         let is_right = pod.is_none() && reason == sandbox_ready::SUSPENDED;
         return ensure(is_right, || format!("Sandbox {name} is suspended and says {reason}"));
@@ -53,6 +59,30 @@ fn sandbox_stands(world: &World, sandbox: &Value) -> Verdict {
     ensure(observed == Some(&sandbox["metadata"]["generation"]), || {
         format!("Sandbox {name} was not looked at again")
     })
+}
+
+/// The Service and the volumes of a Sandbox.
+fn belongings_stand(world: &World, sandbox: &Value) -> Verdict {
+    let (own, name, spec) = (uid(sandbox), name(sandbox), &sandbox["spec"]);
+    let has_ended = is_over(spec, world.now());
+    let service = world.store.get(Kind::Service, name).and_then(|found| controller_of(found, Kind::Sandbox));
+    match spec["service"].as_bool() {
+        Some(true) if !has_ended => {
+            ensure(service == Some(own), || format!("Sandbox {name} has no Service"))?;
+        }
+        None if !has_ended => {}
+        _ => ensure(service != Some(own), || format!("Sandbox {name} still has a Service"))?,
+    }
+    for template in spec["volumeClaimTemplates"].as_array().into_iter().flatten().filter(|_| !has_ended) {
+        let volume = asb_types::names::volume_claim(self::name(template), name);
+        let Some(found) = world.store.get(Kind::PersistentVolumeClaim, &volume) else {
+            return Err(format!("Sandbox {name} has no volume {volume}"));
+        };
+        let goes_along = spec["volumeClaimRetentionPolicy"]["whenDeleted"] != "Retain";
+        let owner = controller_of(found, Kind::Sandbox);
+        ensure(owner == goes_along.then_some(own), || format!("volume {volume} is {owner:?}'s"))?;
+    }
+    Ok(())
 }
 
 fn pod_stands(world: &World, pod: &Value) -> Verdict {
@@ -115,7 +145,10 @@ fn pool_stands(world: &World, pool: &Value) -> Verdict {
         |sandbox: &&std::sync::Arc<Value>| controller_of(sandbox, Kind::SandboxWarmPool) == Some(uid(pool));
     let members: Vec<_> = world.store.list(Kind::Sandbox).filter(ours).collect();
     let ready_members = members.iter().filter(|member| ready(member).0).count();
-    let wanted = pool["spec"]["replicas"].as_u64().unwrap_or_default();
+    // In a long calm nothing is demanded.
+    let is_elastic = !pool["spec"]["maxSize"].is_null();
+    let size = &pool["spec"][if is_elastic { "minSize" } else { "replicas" }];
+    let wanted = size.as_u64().unwrap_or_default();
     let counts = [members.len(), ready_members].map(|count| u64::try_from(count).expect("a few"));
     let template = pool["spec"]["sandboxTemplateRef"]["name"].as_str().unwrap_or_default();
     let status = &pool["status"];
@@ -124,6 +157,7 @@ fn pool_stands(world: &World, pool: &Value) -> Verdict {
     ensure(count("replicas") == counts[0] && count("readyReplicas") == counts[1], || {
         format!("pool {name} has {counts:?} members and Ready ones, and says {status}")
     })?;
+    ensure(count("desiredReplicas") == wanted, || format!("pool {name} wants {wanted} and says {status}"))?;
     ensure(status["observedGeneration"] == pool["metadata"]["generation"], || {
         format!("pool {name} was not looked at again")
     })?;

@@ -1,5 +1,7 @@
 //! The kubelets and the garbage collector of the simulated cluster.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::agenda::Deed;
@@ -21,26 +23,21 @@ pub(crate) fn plan_start(world: &mut World, pod: &Id, own: &str) {
     world.agenda.add(ready, end(pod.clone(), own.to_owned()));
 }
 
+/// How soon it is looked whether a kubelet is there again.
+const ABSENCE: Duration = Duration::from_secs(3);
+
 pub(crate) fn perform(world: &mut World, deed: &Deed) {
     match deed {
-        Deed::BindPod(id, uid) => kubelet(world, id, uid, "binds", |pod, number| {
-            pod["spec"]["nodeName"] = json!(format!("node-{}", number % 2));
-            let ip = format!("10.0.{}.{}", number / 250, number % 250);
-            pod["status"] =
-                json!({"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}], "conditions": []});
-        }),
-        Deed::ReadyPod(id, uid) => kubelet(world, id, uid, "readies", |pod, _| {
+        Deed::BindPod(..) => bind(world, deed),
+        Deed::ReadyPod(..) => drop(kubelet(world, deed, "readies", |pod, _| {
             pod["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]);
-        }),
-        Deed::FailPod(id, uid) => kubelet(world, id, uid, "fails", |pod, _| {
-            pod["status"]["phase"] = json!("Failed");
-            pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
-        }),
-        Deed::EndPod(id, uid) => end_pod(world, id, uid),
+        })),
+        Deed::FailPod(..) => fail(world, deed),
+        Deed::EndPod(id, uid) => end_pod(world, deed, id, uid),
         Deed::Collect(id, uid) => collect(world, id, uid),
         Deed::Foreground(id, uid) => foreground(world, id, uid),
         Deed::Unguard(id, uid) => remove_finalizer(world, id, uid, GUARD),
-        Deed::UserActs => {}
+        Deed::UserActs | Deed::Trouble | Deed::NodeChanges | Deed::Evict => {}
     }
 }
 
@@ -49,18 +46,57 @@ fn there(world: &World, id: &Id, own: &str) -> Option<Value> {
     Some(Value::clone(object))
 }
 
-fn kubelet(world: &mut World, id: &Id, own: &str, what: &str, change: impl FnOnce(&mut Value, u64)) {
-    if let Some(mut pod) = there(world, id, own).filter(|pod| !is_deleting(pod)) {
-        let number = own.trim_start_matches("uid-").parse().unwrap_or_default();
-        change(&mut pod, number);
-        world.put(Actor::Kubelet, what, id, pod);
+fn bind(world: &mut World, deed: &Deed) {
+    let is_bound = kubelet(world, deed, "binds", |pod, (number, node)| {
+        pod["spec"]["nodeName"] = json!(node);
+        let ip = format!("10.0.{}.{}", number / 250, number % 250);
+        pod["status"] = json!({"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}], "conditions": []});
+    });
+    if let (true, Deed::BindPod(id, own)) = (is_bound, deed)
+        && let Some(pod) = there(world, id, own)
+    {
+        world.run(&pod);
     }
 }
 
-fn end_pod(world: &mut World, id: &Id, own: &str) {
-    if there(world, id, own).is_some() {
+fn fail(world: &mut World, deed: &Deed) {
+    let has_failed = kubelet(world, deed, "fails", |pod, _| {
+        pod["status"]["phase"] = json!("Failed");
+        pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
+    });
+    if let (true, Deed::FailPod(_, own)) = (has_failed, deed) {
+        world.nodes.ended(own);
+    }
+}
+
+/// Does something about a Pod that is not on its way out, once its kubelet is there. Whether it was done.
+fn kubelet(
+    world: &mut World,
+    deed: &Deed,
+    what: &str,
+    change: impl FnOnce(&mut Value, (u64, String)),
+) -> bool {
+    let (Deed::BindPod(id, own) | Deed::ReadyPod(id, own) | Deed::FailPod(id, own)) = deed else {
+        return false;
+    };
+    let Some(mut pod) = there(world, id, own).filter(|pod| !is_deleting(pod)) else { return false };
+    if !world.nodes.has_kubelet(&pod) {
+        world.agenda.add(ABSENCE, deed.clone());
+        return false;
+    }
+    let number = own.trim_start_matches("uid-").parse().unwrap_or_default();
+    change(&mut pod, (number, world.nodes.place(number)));
+    world.put(Actor::Kubelet, what, id, pod);
+    true
+}
+
+fn end_pod(world: &mut World, deed: &Deed, id: &Id, own: &str) {
+    let Some(pod) = there(world, id, own) else { return };
+    if world.nodes.has_kubelet(&pod) {
         let change = world.store.commit(id.clone(), None);
         world.took(Actor::Kubelet, "ends", &change);
+    } else {
+        world.agenda.add(ABSENCE, deed.clone());
     }
 }
 

@@ -1,8 +1,10 @@
-//! The operator as it is shipped, over a simulated cluster: caches lag, writes fail, conflict or get no answer though they
-//! took effect, the process dies after any write, and users act meanwhile. Everything that happens follows from a seed.
+//! The operator as it is shipped, over a simulated cluster: caches lag, writes fail, conflict, get no answer though they took
+//! effect or take effect too late; one process or two die, are stopped or cut off; nodes vanish; and users act meanwhile.
+//! Everything that happens follows from a seed.
 //!
 //! Each schedule checks after every write what may never happen (see [`invariants`]), and in the calm at its end that all
-//! is as the users asked (see [`calm`]), that nothing more is written, and that nothing is remembered once all is gone.
+//! is as the users asked (see [`calm`]), that nothing more is written, that a line of claims is served in its order (see
+//! [`line`](mod@line)), and that nothing is remembered once all is gone.
 
 mod agenda;
 mod call;
@@ -12,14 +14,21 @@ mod clock;
 mod cluster;
 mod fate;
 mod invariants;
+mod lease;
+mod line;
+mod nodes;
 mod object;
 mod panics;
 mod planted;
+mod processes;
 mod schedule;
 mod seeds;
+mod solo;
 mod store;
+mod strangers;
 mod transcript;
 mod transport;
+mod trouble;
 mod users;
 mod watching;
 mod witness;
@@ -55,4 +64,16 @@ fn the_simulation_finds_writes_without_a_version_lock() {
 fn the_simulation_finds_caches_that_forget_what_was_written() {
     let found = first_failure(Seeds::up_to(500), Planted::FORGOTTEN_ANSWERS).expect("a pool grows too large");
     assert!(found.violation.contains("which wants"), "{found}");
+}
+
+#[test]
+fn the_simulation_finds_a_leader_that_goes_on_without_its_lease() {
+    let found = first_failure(Seeds::up_to(500), Planted::UNRENEWED).expect("two lead at once");
+    assert!(found.violation.contains("does not lead"), "{found}");
+}
+
+#[test]
+fn the_simulation_finds_a_pod_that_is_forced_off_a_node_that_may_still_run_it() {
+    let found = first_failure(Seeds::up_to(1000), Planted::SILENCE_IS_DEATH).expect("two Pods run at once");
+    assert!(found.violation.contains("while another of its Sandbox runs"), "{found}");
 }

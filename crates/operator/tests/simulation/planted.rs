@@ -18,16 +18,38 @@ impl Planted {
     /// Sandboxes are handed to claims, and deleted, whoever has touched them since they were looked at.
     pub(crate) const NO_VERSION_LOCK: Self = Self { request: unlock, answer: |_, _| {} };
 
+    /// A node that nobody hears from is taken for one that is lost.
+    pub(crate) const SILENCE_IS_DEATH: Self = Self { request: |_| {}, answer: bury };
+
+    /// A leader takes its Lease for renewed when it has only looked at it.
+    pub(crate) const UNRENEWED: Self = Self { request: glance, answer: |_, _| {} };
+
     /// What the operator has made it knows only once a watch has told it.
     pub(crate) const FORGOTTEN_ANSWERS: Self = Self { request: |_| {}, answer: forget };
 }
 
 fn unlock(call: &mut Call) {
+    // Who leads is another matter.
+    if call.resource == Resource::Leases {
+        return;
+    }
     if let Verb::Delete(how) = &mut call.verb {
         how.version = None;
     }
     if let Some(metadata) = call.body["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
+    }
+}
+
+fn glance(call: &mut Call) {
+    if call.resource == Resource::Leases && matches!(call.verb, Verb::Replace) {
+        call.verb = Verb::Get;
+    }
+}
+
+fn bury(call: &Call, answer: &mut Value) {
+    if call.resource == Resource::Nodes && !answer["spec"]["taints"][0].is_null() {
+        answer["spec"]["taints"][0]["key"] = json!("node.kubernetes.io/out-of-service");
     }
 }
 

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use asb_core::pool;
-use asb_operator::{Dice, Observer, Operator, Settings, Workers};
+use asb_operator::{Candidacy, Dice, LEASE, Observer, Operator, Settings, Terms, Workers};
 use jiff::SignedDuration;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::clock::until;
 use crate::fate::Storm;
 use crate::planted::Planted;
+use crate::processes::identity;
+use crate::store::NAMESPACE;
 use crate::world::Cluster;
-use crate::{calm, panics, transport, users};
+use crate::{calm, line, nodes, panics, transport, trouble, users};
 
 /// What came of a schedule.
 pub(crate) struct Outcome {
@@ -46,13 +47,19 @@ pub(crate) fn run(seed: u64, planted: Planted) -> Outcome {
 
 async fn play(cluster: &Arc<Cluster>, planted: Planted) -> Result<(), String> {
     cluster.act(users::settle);
-    let (alive, operated) = (Arc::clone(cluster), Arc::clone(cluster));
+    cluster.act(trouble::begin);
+    let alive = Arc::clone(cluster);
     tokio::spawn(async move { alive.live().await });
-    tokio::spawn(async move { operate(&operated, planted).await });
+    let replicas = if cluster.world().processes.are_several { 2 } else { 1 };
+    for _ in 0..replicas {
+        let operated = Arc::clone(cluster);
+        tokio::spawn(async move { operate(&operated, planted).await });
+    }
     let storm = cluster.world().chance.millis(60_000);
     until(Instant::now() + storm).await;
     cluster.act(|world| {
         (world.is_stormy, world.storm) = (false, Storm::OVER);
+        nodes::heal(world);
         world.transcript.note(format_args!("the storm is over"));
     });
     settle(cluster).await?;
@@ -63,18 +70,18 @@ async fn play(cluster: &Arc<Cluster>, planted: Planted) -> Result<(), String> {
         return Err(format!("{more} writes though all was as it should be"));
     }
     calm::check(&cluster.world())?;
+    line::form(cluster).await?;
     forget(cluster).await
 }
 
-/// Lets everything go, and waits until the operator has forgotten all of it.
+/// Lets everything go, and waits until the operators have forgotten all of it.
 async fn forget(cluster: &Cluster) -> Result<(), String> {
-    cluster.act(users::leave);
     let mut kept = Vec::new();
     for _ in 0..LOOKS {
+        cluster.act(users::leave);
         until(Instant::now() + LOOK).await;
         let world = cluster.world();
-        kept = world.observer.as_ref().map(Observer::sizes).unwrap_or_default();
-        kept.retain(|(_, size)| *size > 0);
+        kept = world.processes.observers().flat_map(Observer::sizes).filter(|(_, size)| *size > 0).collect();
         if kept.is_empty() && world.store.all().next().is_none() {
             return Ok(());
         }
@@ -99,25 +106,38 @@ async fn settle(cluster: &Cluster) -> Result<(), String> {
     verdict.map_err(|complaint| format!("does not converge: {complaint}"))
 }
 
-/// Runs the operator, and starts it again whenever it dies.
+/// Runs one replica of the operator, and starts it again whenever it ends.
 async fn operate(cluster: &Arc<Cluster>, planted: Planted) {
-    for process in 1.. {
-        let (clock, seed) = cluster.act(|world| {
-            world.process = Some(process);
-            world.witness.restart();
+    loop {
+        let (process, end, clock, seed, candidacy) = cluster.act(|world| {
+            let (process, end) = world.processes.start();
             world.transcript.note(format_args!("operator {process} starts"));
-            (world.clock, world.chance.seed())
+            let candidacy = world.processes.are_several.then(|| candidacy(process));
+            (process, end, world.clock, world.chance.seed(), candidacy)
         });
         let client = transport::client(cluster, process, planted);
-        let operator = Operator::with(client, settings(), None, Arc::new(clock), Dice::seeded(seed));
-        cluster.world().observer = Some(operator.observer());
+        let operator = Operator::with(client, settings(), candidacy, Arc::new(clock), Dice::seeded(seed));
+        cluster.world().processes.watch(process, operator.observer());
         tokio::select! {
             biased;
-            () = cluster.death.notified() => {}
-            () = operator.run(CancellationToken::new()) => unreachable!("nobody stops it"),
+            () = end.death.notified() => {}
+            () = operator.run(end.stop) => {}
         }
-        let pause = cluster.world().chance.millis(3000);
+        let pause = cluster.act(|world| {
+            world.processes.end(process);
+            world.transcript.note(format_args!("operator {process} is gone"));
+            world.chance.millis(3000)
+        });
         until(Instant::now() + pause).await;
+    }
+}
+
+fn candidacy(process: u32) -> Candidacy {
+    Candidacy {
+        namespace: NAMESPACE.to_owned(),
+        name: LEASE.to_owned(),
+        identity: identity(process),
+        terms: Terms::default(),
     }
 }
 

@@ -43,9 +43,9 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    const MISSING: Self = Self { code: 404, reason: "NotFound" };
-    const EXISTS: Self = Self { code: 409, reason: "AlreadyExists" };
-    const CONFLICT: Self = Self { code: 409, reason: "Conflict" };
+    pub(crate) const MISSING: Self = Self { code: 404, reason: "NotFound" };
+    pub(crate) const EXISTS: Self = Self { code: 409, reason: "AlreadyExists" };
+    pub(crate) const CONFLICT: Self = Self { code: 409, reason: "Conflict" };
 }
 
 /// What must be so, and how to go about it.
@@ -67,6 +67,12 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// A version for something that is kept elsewhere.
+    pub(crate) fn skip(&mut self) -> u64 {
+        self.version += 1;
         self.version
     }
 

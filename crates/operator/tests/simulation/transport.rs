@@ -14,6 +14,7 @@ use hyper::body::{Bytes, Frame};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tower::service_fn;
 
@@ -21,6 +22,7 @@ use crate::call::{Call, Resource, Verb};
 use crate::clock::until;
 use crate::cluster::GUARD;
 use crate::fate::{Course, Fate};
+use crate::nodes;
 use crate::object::text;
 use crate::planted::Planted;
 use crate::store::{Change, NAMESPACE, Refusal};
@@ -42,6 +44,7 @@ pub(crate) fn client(cluster: &Arc<Cluster>, process: u32, planted: Planted) -> 
 }
 
 /// A connection from one process of the operator.
+#[derive(Clone)]
 struct Line {
     cluster: Arc<Cluster>,
     process: u32,
@@ -63,52 +66,96 @@ impl Line {
         if let (Verb::Watch { from, seconds }, Resource::Kind(kind)) = (&call.verb, call.resource) {
             return self.watch(kind, *from, *seconds).await;
         }
-        let (course, mut sent) = self.speak(|world| world.receive(self.process, &call)).await;
-        until(Instant::now() + course.there).await;
-        if course.fate == Fate::DiesBefore {
-            return self.die().await;
+        let (reply, answer) = oneshot::channel();
+        // On its way it is nobody's: it arrives though whoever sent it has given up or is gone.
+        tokio::spawn(self.clone().carry(call, reply));
+        match answer.await {
+            Ok(answer) => answer,
+            Err(_) => pending().await,
         }
-        let said = self.speak(|world| world.serve(course.fate, &call, &mut sent)).await;
+    }
+
+    async fn carry(self, call: Call, reply: oneshot::Sender<Answer>) {
+        let is_counted = call.is_write() && matches!(call.resource, Resource::Kind(_));
+        self.cluster.world().under_way += usize::from(is_counted);
+        self.bring(&call, reply).await;
+        self.cluster.world().under_way -= usize::from(is_counted);
+    }
+
+    /// Brings a request to the server, and perhaps an answer back.
+    async fn bring(&self, call: &Call, reply: oneshot::Sender<Answer>) {
+        if !self.is_alive() {
+            return;
+        }
+        let (course, mut sent) = self.cluster.act(|world| world.receive(self.process, call));
+        until(Instant::now() + course.there).await;
+        self.connected().await;
+        let is_alive = self.is_alive();
+        match course.fate {
+            _ if !is_alive && !course.outlives => return,
+            Fate::DiesBefore => return self.die(),
+            Fate::LandsLate => {
+                until(Instant::now() + course.back).await;
+                // Whether anybody still waits makes no difference.
+                let _ = reply.send(no_answer(&course));
+                until(Instant::now() + course.late).await;
+                self.cluster.act(|world| drop(world.serve(course.fate, call, &mut sent)));
+                return;
+            }
+            _ => {}
+        }
+        let said = self.cluster.act(|world| world.serve(course.fate, call, &mut sent));
         if course.fate == Fate::DiesAfter {
-            return self.die().await;
+            return self.die();
         }
         until(Instant::now() + course.back).await;
-        if matches!(course.fate, Fate::LostBefore | Fate::LostAfter) {
-            let excuse = course.excuse.ok_or(io::ErrorKind::TimedOut)?;
-            return Ok(response((excuse, failure(excuse, "Timeout")), |_| {}));
+        self.connected().await;
+        if self.is_alive() {
+            let _ = reply.send(self.hear(call, &course, said));
         }
-        let body = self.speak(|world| world.send(&call, said)).await;
-        Ok(response(body, |body| (self.planted.answer)(&call, body)))
+    }
+
+    fn hear(&self, call: &Call, course: &Course, said: Said) -> Answer {
+        if course.fate.is_lost() {
+            return no_answer(course);
+        }
+        let body = self.cluster.act(|world| world.send(self.process, call, said));
+        Ok(response(body, |body| (self.planted.answer)(call, body)))
     }
 
     async fn watch(&self, kind: Kind, from: u64, seconds: u64) -> Answer {
-        let course = self.speak(|world| Course::draw(&mut world.chance, world.storm, false)).await;
+        let course = self.cluster.act(|world| Course::draw(&mut world.chance, world.storm, false));
         until(Instant::now() + course.there).await;
+        self.connected().await;
         match course.fate {
             Fate::Refused(code) => return Ok(response((code, failure(code, "InternalError")), |_| {})),
             Fate::LostBefore => return Err(io::ErrorKind::ConnectionReset.into()),
             _ => {}
         }
-        self.speak(|_| ()).await;
         let feed = Feed::open(&self.cluster, self.process, kind, from, seconds);
         Ok(Response::new(StreamBody::new(feed.lines().boxed())))
     }
 
-    /// Does something in the world, if the process still lives. If not, nobody will ever hear of it.
-    async fn speak<R>(&self, act: impl FnOnce(&mut World) -> R) -> R {
-        let is_alive = self.cluster.world().process == Some(self.process);
-        if is_alive { self.cluster.act(act) } else { pending().await }
+    /// Waits for as long as the process is cut off.
+    async fn connected(&self) {
+        self.cluster.connected(self.process).await;
     }
 
-    async fn die<R>(&self) -> R {
-        self.speak(|world| {
-            world.process = None;
-            world.transcript.note(format_args!("operator {} dies", self.process));
-        })
-        .await;
-        self.cluster.death.notify_one();
-        pending().await
+    fn is_alive(&self) -> bool {
+        self.cluster.world().processes.is_alive(self.process)
     }
+
+    fn die(&self) {
+        self.cluster.act(|world| {
+            world.transcript.note(format_args!("operator {} dies", self.process));
+            world.processes.end(self.process);
+        });
+    }
+}
+
+fn no_answer(course: &Course) -> Answer {
+    let excuse = course.excuse.ok_or(io::ErrorKind::TimedOut)?;
+    Ok(response((excuse, failure(excuse, "Timeout")), |_| {}))
 }
 
 impl World {
@@ -119,8 +166,11 @@ impl World {
             Resource::Kind(kind) => {
                 self.witness.sent(process, &(kind, call.name.clone()), &call.body, &self.store)
             }
-            Resource::Nodes | Resource::Events => Sent { process, ..Sent::default() },
+            _ => Sent { process, ..Sent::default() },
         };
+        if call.is_write() && matches!(call.resource, Resource::Kind(_)) {
+            self.may_write(process, call);
+        }
         if course.fate != Fate::Fine {
             let (what, name) = (call.describe(), &call.name);
             self.transcript.note(format_args!(
@@ -131,20 +181,37 @@ impl World {
         (course, sent)
     }
 
+    /// What was sent in time may arrive late; nothing is sent by a process that no longer leads.
+    fn may_write(&mut self, process: u32, call: &Call) {
+        if !self.processes.is_in_charge(process) {
+            let (what, name) = (call.describe(), &call.name);
+            self.witness
+                .violation
+                .get_or_insert(format!("operator {process} {what} {name} and does not lead"));
+        }
+    }
+
     /// The server does what it is asked, or does not.
     fn serve(&mut self, fate: Fate, call: &Call, sent: &mut Sent) -> Said {
         self.witness.catch_up(sent);
+        sent.is_in_charge = self.processes.is_in_charge(sent.process);
         match (fate, call.resource) {
             (Fate::Refused(code), _) => return Said::Refused(Refusal { code, reason: "InternalError" }),
             (Fate::LostBefore, _) => return Said::Done,
             (Fate::Meddled, Resource::Kind(kind)) => self.meddle(kind, &call.name),
+            (Fate::Meddled, Resource::Leases) => return Said::Refused(Refusal::CONFLICT),
             _ => {}
         }
         match call.resource {
             Resource::Kind(kind) => self.serve_kind(kind, call, sent),
-            Resource::Nodes => {
-                Said::Object(200, Arc::new(json!({"kind": "Node", "metadata": {"name": call.name}})))
-            }
+            Resource::Nodes => match nodes::object(self.nodes.state(&call.name), &call.name) {
+                Some(node) => Said::Object(200, Arc::new(node)),
+                None => Said::Refused(Refusal::MISSING),
+            },
+            Resource::Leases => match self.serve_lease(call) {
+                Ok(lease) => Said::Object(200, Arc::new(lease)),
+                Err(refusal) => Said::Refused(refusal),
+            },
             Resource::Events => {
                 self.witness.writes += 1;
                 self.transcript.note(format_args!("operator {} tells: {}", sent.process, call.body["note"]));
@@ -165,7 +232,7 @@ impl World {
                     });
             }
             Verb::List { limit, after } => return self.list(kind, *limit, after.as_deref()),
-            Verb::Watch { .. } => unreachable!("answered elsewhere"),
+            Verb::Watch { .. } | Verb::Replace => unreachable!("answered elsewhere, or never asked"),
             Verb::Create => {
                 let object = self.guarded(kind, &call.body);
                 self.store.create(kind, object, now)
@@ -229,7 +296,7 @@ impl World {
     }
 
     /// An answer arrives.
-    fn send(&mut self, call: &Call, said: Said) -> (u16, Value) {
+    fn send(&mut self, process: u32, call: &Call, said: Said) -> (u16, Value) {
         let Resource::Kind(kind) = call.resource else {
             return match said {
                 Said::Object(code, object) => (code, Value::clone(&object)),
@@ -239,12 +306,12 @@ impl World {
         };
         match said {
             Said::Object(code, object) => {
-                self.witness.serve(kind, &object);
+                self.witness.serve(process, kind, &object);
                 (code, Value::clone(&object))
             }
             Said::List(objects, version, next) => {
                 for object in &objects {
-                    self.witness.serve(kind, object);
+                    self.witness.serve(process, kind, object);
                 }
                 let metadata =
                     json!({"resourceVersion": version.to_string(), "continue": next.unwrap_or_default()});

@@ -7,6 +7,7 @@ use crate::agenda::Deed;
 use crate::object::{controller_of, is_deleting, merge, name};
 use crate::store::Deletion;
 use crate::world::{Actor, World};
+use crate::{solo, strangers};
 
 const TEMPLATES: [&str; 2] = ["python", "go"];
 const POOLS: [(&str, &str); 3] = [("warm", "python"), ("spare", "python"), ("gophers", "go")];
@@ -28,7 +29,7 @@ pub(crate) fn act(world: &mut World) {
     if !world.is_stormy {
         return;
     }
-    match world.chance.below(20) {
+    match world.chance.below(28) {
         0..4 => claim(world),
         4..6 => rush(world),
         6..8 => delete(world, Kind::SandboxClaim),
@@ -41,7 +42,12 @@ pub(crate) fn act(world: &mut World) {
         16 => delete(world, Kind::SandboxWarmPool),
         17 => delete(world, Kind::SandboxTemplate),
         18 => template_again(world),
-        _ => pool_again(world),
+        19 => pool_again(world),
+        20..22 => solo::create(world),
+        22..24 => solo::edit(world),
+        24 => delete(world, Kind::Service),
+        25 => delete(world, Kind::PersistentVolumeClaim),
+        _ => strangers::meddle(world),
     }
     let pause = world.chance.pick(&[1, 20, 200, 1000, 5000]);
     let pause = world.chance.millis(pause);
@@ -50,22 +56,34 @@ pub(crate) fn act(world: &mut World) {
 
 /// Everybody takes away what is theirs, and nothing is left that no garbage collector takes.
 pub(crate) fn leave(world: &mut World) {
-    let kinds = [Kind::SandboxClaim, Kind::SandboxWarmPool, Kind::SandboxTemplate, Kind::Sandbox];
-    for kind in kinds {
-        let names: Vec<_> = world.store.list(kind).map(|object| name(object).to_owned()).collect();
-        for name in names {
-            let now = world.now();
-            if let Ok(change) = world.store.delete(kind, &name, &Deletion::default(), now) {
-                world.took(Actor::User, "deletes", &change);
-            }
+    let is_owned = |object: &Value| {
+        object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty())
+    };
+    let left = world.store.all().filter(|(_, object)| !is_owned(object));
+    for (kind, name) in left.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+        let now = world.now();
+        if let Ok(change) = world.store.delete(kind, &name, &Deletion::default(), now) {
+            world.took(Actor::User, "deletes", &change);
         }
     }
 }
 
 fn template(world: &mut World, name: &str) {
     let pod = json!({"spec": {"containers": [{"name": "main", "image": "demo:1"}]}});
-    let spec = json!({"podTemplate": pod, "envVarsInjectionPolicy": "Allowed"});
+    let mut spec = json!({"podTemplate": pod, "envVarsInjectionPolicy": "Allowed",
+        "volumeClaimTemplatesPolicy": "Allowed"});
+    if world.chance.one_in(3) {
+        spec["service"] = json!(true);
+    }
+    if world.chance.one_in(3) {
+        spec["volumeClaimTemplates"] = json!([volume("work")]);
+    }
     create(world, Kind::SandboxTemplate, name, spec);
+}
+
+pub(crate) fn volume(name: &str) -> Value {
+    let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+    json!({"metadata": {"name": name}, "spec": spec})
 }
 
 fn template_again(world: &mut World) {
@@ -76,9 +94,12 @@ fn template_again(world: &mut World) {
 fn pool(world: &mut World, name: &str, template: &str) {
     let replicas = world.chance.below(4);
     let mut spec = json!({"replicas": replicas, "sandboxTemplateRef": {"name": template}});
-    match world.chance.below(4) {
-        0 => spec["updateStrategy"] = json!({"type": "Recreate"}),
-        1 => spec["updateStrategy"] = json!({"type": "Recreate", "maxSurge": 1}),
+    match world.chance.below(10) {
+        0..2 => spec["updateStrategy"] = json!({"type": "Recreate"}),
+        2 => spec["updateStrategy"] = json!({"type": "Recreate", "maxSurge": 1}),
+        3 => spec["updateStrategy"] = json!({"type": "Recreate", "maxSurge": "50%", "maxUnavailable": 0}),
+        4 => spec["updateStrategy"] = json!({"type": "Recreate", "maxUnavailable": 1}),
+        5 => (spec["minSize"], spec["maxSize"]) = (json!(replicas.min(2)), json!(4)),
         _ => {}
     }
     create(world, Kind::SandboxWarmPool, name, spec);
@@ -112,15 +133,28 @@ fn claim(world: &mut World) {
             spec["lifecycle"] = json!({"shutdownTime": format!("{end:.0}"), "shutdownPolicy": policy});
         }
         3 => spec["warmPoolRef"]["name"] = json!(asb_types::names::shadow_pool("python")),
+        4 => return claim_fresh(world, claim),
+        5 => spec["volumeClaimTemplates"] = json!([volume("data")]),
         _ => {}
     }
     create(world, Kind::SandboxClaim, claim, spec);
 }
 
+/// As a v1alpha1 claim is stored that wants nothing of any pool.
+fn claim_fresh(world: &mut World, claim: &str) {
+    let state = json!({"spec": {"warmpool": "none", "sandboxTemplateRef": {"name": "python"}}}).to_string();
+    let annotations = json!({asb_types::annotations::v1alpha1_state::CLAIM: state});
+    let spec = json!({"warmPoolRef": {"name": asb_types::names::shadow_pool("python")}});
+    create_with(world, Kind::SandboxClaim, claim, &json!({"annotations": annotations}), spec);
+}
+
 fn resize(world: &mut World) {
     let (pool, _) = world.chance.pick(&POOLS);
     let replicas = world.chance.below(5);
-    edit(world, Kind::SandboxWarmPool, pool, &json!({"spec": {"replicas": replicas}}));
+    let is_elastic =
+        world.store.get(Kind::SandboxWarmPool, pool).is_some_and(|pool| !pool["spec"]["maxSize"].is_null());
+    let field = if is_elastic { "minSize" } else { "replicas" };
+    edit(world, Kind::SandboxWarmPool, pool, &json!({"spec": {field: replicas.min(4)}}));
 }
 
 fn edit_template(world: &mut World) {
@@ -149,17 +183,21 @@ fn switch(world: &mut World) {
     }
 }
 
-fn create(world: &mut World, kind: Kind, name: &str, spec: Value) {
+pub(crate) fn create(world: &mut World, kind: Kind, name: &str, spec: Value) {
+    create_with(world, kind, name, &json!({}), spec);
+}
+
+fn create_with(world: &mut World, kind: Kind, name: &str, metadata: &Value, spec: Value) {
     let mut object =
         json!({"apiVersion": kind.api_version(), "kind": kind.name(), "metadata": {"name": name}});
-    merge(&mut object, &json!({"spec": spec}));
+    merge(&mut object, &json!({"metadata": metadata, "spec": spec}));
     let now = world.now();
     if let Ok(change) = world.store.create(kind, object, now) {
         world.took(Actor::User, "creates", &change);
     }
 }
 
-fn edit(world: &mut World, kind: Kind, name: &str, patch: &Value) {
+pub(crate) fn edit(world: &mut World, kind: Kind, name: &str, patch: &Value) {
     if let Ok(change) = world.store.patch(kind, name, false, patch) {
         world.took(Actor::User, &format!("edits {patch} in"), &change);
     }
@@ -180,7 +218,7 @@ fn delete(world: &mut World, kind: Kind) {
     }
 }
 
-fn choose(world: &mut World, names: &[String]) -> Option<String> {
+pub(crate) fn choose(world: &mut World, names: &[String]) -> Option<String> {
     let count = u64::try_from(names.len()).ok().filter(|count| *count > 0)?;
     let place = usize::try_from(world.chance.below(count)).ok()?;
     names.get(place).cloned()

@@ -10,7 +10,6 @@ use futures::Stream;
 use futures::stream::unfold;
 use hyper::body::{Bytes, Frame};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::clock::until;
@@ -20,7 +19,6 @@ use crate::world::Cluster;
 
 pub(crate) struct Feed {
     cluster: Arc<Cluster>,
-    news: watch::Receiver<u64>,
     process: u32,
     kind: Kind,
     /// What has been told.
@@ -54,7 +52,6 @@ const CALM_BOOKMARK: Duration = Duration::from_mins(4);
 
 impl Feed {
     pub(crate) fn open(cluster: &Arc<Cluster>, process: u32, kind: Kind, from: u64, seconds: u64) -> Self {
-        let news = cluster.news(kind);
         let mut world = cluster.world();
         let (is_stormy, chance) = (world.is_stormy, &mut world.chance);
         let habit = if is_stormy {
@@ -70,7 +67,7 @@ impl Feed {
         drop(world);
         let last = Instant::now();
         let cluster = Arc::clone(cluster);
-        Self { cluster, news, process, kind, position: from, last, habit, ends: last + life, is_over: false }
+        Self { cluster, process, kind, position: from, last, habit, ends: last + life, is_over: false }
     }
 
     pub(crate) fn lines(self) -> impl Stream<Item = io::Result<Frame<Bytes>>> {
@@ -93,7 +90,7 @@ impl Feed {
                     let is_stormy = self.cluster.world().is_stormy;
                     let pause = if is_stormy { BOOKMARK } else { CALM_BOOKMARK };
                     let pause = self.ends.min(Instant::now() + pause);
-                    let came = timeout_at(pause, self.news.changed()).await;
+                    let came = timeout_at(pause, self.cluster.news(self.kind)).await;
                     if came.is_err() && Instant::now() < self.ends {
                         return Some(Ok(self.bookmark().await));
                     }
@@ -120,7 +117,7 @@ impl Feed {
 
     async fn tell(&mut self, entry: &Entry) -> Frame<Bytes> {
         self.is_heard().await;
-        self.cluster.world().witness.serve(self.kind, &entry.object);
+        self.cluster.world().witness.serve(self.process, self.kind, &entry.object);
         (self.position, self.last) = (entry.version, Instant::now());
         line(entry.type_, &entry.object)
     }
@@ -150,9 +147,10 @@ impl Feed {
         }
     }
 
-    /// A process that is gone hears nothing.
+    /// A process that is gone hears nothing, and one that is cut off hears it later.
     async fn is_heard(&self) {
-        let is_alive = self.cluster.world().process == Some(self.process);
+        self.cluster.connected(self.process).await;
+        let is_alive = self.cluster.world().processes.is_alive(self.process);
         if !is_alive {
             pending::<()>().await;
         }

@@ -18,7 +18,11 @@ use crate::world::Actor;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) process: u32,
+    /// Whether it is this process's turn to write, when the write takes effect.
+    pub(crate) is_in_charge: bool,
     pub(crate) believed: BTreeMap<Id, Vec<Arc<Value>>>,
+    /// Of what processes did that were not in charge, all that this one could know of.
+    pub(crate) known_late: BTreeSet<String>,
 }
 
 impl Sent {
@@ -36,11 +40,24 @@ struct Served {
     before: Vec<Arc<Value>>,
 }
 
+/// What one process was told.
+type Knowledge = BTreeMap<Id, Served>;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub(crate) at: Instant,
+    pub(crate) is_warm: bool,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Witness {
-    served: BTreeMap<Id, Served>,
+    served: BTreeMap<u32, Knowledge>,
+    /// Sandboxes that were made, or bound to a claim, by a process that was not in charge: their UIDs and versions then.
+    late: BTreeMap<String, (String, u64)>,
     /// The claim that controls or controlled each Sandbox, by UIDs.
     pub(crate) claim_of: BTreeMap<String, String>,
+    /// When each claim got its first Sandbox, and whether that came from a pool, by UID.
+    pub(crate) bound: BTreeMap<String, Bound>,
     /// The claims whose users were told of a Sandbox.
     pub(crate) told: BTreeSet<String>,
     /// What the operator has written.
@@ -49,25 +66,21 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// A new process knows nothing.
-    pub(crate) fn restart(&mut self) {
-        self.served.clear();
-    }
-
     /// The operator is told of an object.
-    pub(crate) fn serve(&mut self, kind: Kind, object: &Arc<Value>) {
+    pub(crate) fn serve(&mut self, process: u32, kind: Kind, object: &Arc<Value>) {
         let id = (kind, crate::object::name(object).to_owned());
         let now = Instant::now();
-        let before = match self.served.remove(&id) {
-            Some(known) if version(&known.object) >= version(object) => {
-                self.served.insert(id, known);
+        let known = self.served.entry(process).or_default();
+        let before = match known.remove(&id) {
+            Some(last) if version(&last.object) >= version(object) => {
+                known.insert(id, last);
                 return;
             }
-            Some(known) if known.at == now => known.before.into_iter().chain([known.object]).collect(),
-            Some(known) => vec![known.object],
+            Some(last) if last.at == now => last.before.into_iter().chain([last.object]).collect(),
+            Some(last) => vec![last.object],
             None => Vec::new(),
         };
-        self.served.insert(id, Served { object: Arc::clone(object), at: now, before });
+        known.insert(id, Served { object: Arc::clone(object), at: now, before });
     }
 
     /// What the operator knows of the object that it is about to write, and of its owners, those it has and those it gets.
@@ -78,12 +91,20 @@ impl Witness {
             let kind = Kind::ALL.into_iter().find(|kind| owner["kind"] == kind.name())?;
             Some((kind, owner["name"].as_str()?.to_owned()))
         });
-        let believed = ids.chain([target.clone()]).map(|id| (id.clone(), self.believed(&id))).collect();
-        Sent { process, believed }
+        let believed =
+            ids.chain([target.clone()]).map(|id| (id.clone(), self.believed(process, &id))).collect();
+        let is_known = |(name, version_then): &(String, u64)| {
+            let known = self.served.get(&process).and_then(|known| known.get(&(Kind::Sandbox, name.clone())));
+            known.is_some_and(|known| version(&known.object) >= *version_then)
+        };
+        let known_late = self.late.iter().filter(|(_, late)| is_known(late)).map(|(uid, _)| uid.clone());
+        Sent { process, is_in_charge: true, believed, known_late: known_late.collect() }
     }
 
-    fn believed(&self, id: &Id) -> Vec<Arc<Value>> {
-        let Some(served) = self.served.get(id) else { return Vec::new() };
+    fn believed(&self, process: u32, id: &Id) -> Vec<Arc<Value>> {
+        let Some(served) = self.served.get(&process).and_then(|known| known.get(id)) else {
+            return Vec::new();
+        };
         let earlier = served.before.iter().filter(|_| served.at == Instant::now());
         earlier.chain([&served.object]).cloned().collect()
     }
@@ -91,8 +112,13 @@ impl Witness {
     /// Adds what the operator has been told since it sent a write: another that it sent later may have overtaken this one.
     pub(crate) fn catch_up(&self, sent: &mut Sent) {
         for (id, believed) in &mut sent.believed {
-            believed.extend(self.believed(id));
+            believed.extend(self.believed(sent.process, id));
         }
+    }
+
+    /// Whether a Sandbox is as it is by a process that was not in charge, and the one that sent this could not know.
+    pub(crate) fn is_news(&self, sandbox: &Value, sent: &Sent) -> bool {
+        self.late.contains_key(uid(sandbox)) && !sent.known_late.contains(uid(sandbox))
     }
 
     /// Something has changed, by somebody.
@@ -102,8 +128,20 @@ impl Witness {
             if let Err(violation) = invariants::check(self, sent, change, store, now) {
                 self.violation.get_or_insert(violation);
             }
+            if !sent.is_in_charge {
+                self.note_late(change);
+            }
         }
         self.remember(change);
+    }
+
+    /// Notes who came to a pool or to a claim by a process that was not in charge.
+    fn note_late(&mut self, change: &Change) {
+        let Some(after) = change.after.as_ref().filter(|_| change.id.0 == Kind::Sandbox) else { return };
+        let owner = |object: &Arc<Value>| controller_of(object, Kind::SandboxClaim).map(str::to_owned);
+        if change.before.as_ref().map(owner) != Some(owner(after)) {
+            self.late.insert(uid(after).to_owned(), (change.id.1.clone(), version(after)));
+        }
     }
 
     fn remember(&mut self, change: &Change) {
@@ -112,6 +150,8 @@ impl Witness {
             Kind::Sandbox => {
                 if let Some(claim) = controller_of(after, Kind::SandboxClaim) {
                     self.claim_of.insert(uid(after).to_owned(), claim.to_owned());
+                    let bound = Bound { at: Instant::now(), is_warm: change.before.is_some() };
+                    self.bound.entry(claim.to_owned()).or_insert(bound);
                 }
             }
             Kind::SandboxClaim

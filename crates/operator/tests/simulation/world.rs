@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use asb_core::write::Kind;
-use asb_operator::{Clock, Observer};
+use asb_operator::Clock;
 use serde_json::Value;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::agenda::{Agenda, Deed};
 use crate::chance::Chance;
-use crate::clock::VirtualClock;
+use crate::clock::{VirtualClock, until};
 use crate::fate::Storm;
+use crate::nodes::Nodes;
 use crate::object::{is_deleting, owners, uid};
+use crate::processes::Processes;
 use crate::store::{Change, FOREGROUND, Id, Store};
 use crate::transcript::Transcript;
 use crate::witness::{Sent, Witness};
-use crate::{cluster, users};
+use crate::{cluster, nodes, trouble, users};
 
 /// Who changes something.
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +44,18 @@ pub(crate) struct World {
     pub(crate) storm: Storm,
     /// Whether things go wrong and users are about.
     pub(crate) is_stormy: bool,
-    /// The operator's process that lives, if one does. None comes twice.
-    pub(crate) process: Option<u32>,
-    /// Sees into that process.
-    pub(crate) observer: Option<Observer>,
+    pub(crate) nodes: Nodes,
+    pub(crate) processes: Processes,
+    /// Writes that are on their way to the server, or whose answers are on their way back.
+    pub(crate) under_way: usize,
 }
 
 /// The world, shared by all that happens in it.
 pub(crate) struct Cluster {
     world: Mutex<World>,
-    news: BTreeMap<Kind, watch::Sender<u64>>,
+    /// Told when objects of a kind change. Not a channel, which wakes in any order.
+    news: BTreeMap<Kind, Notify>,
     plans: Notify,
-    pub(crate) death: Notify,
 }
 
 impl Cluster {
@@ -70,11 +72,12 @@ impl Cluster {
             witness: Witness::default(),
             transcript: Transcript::new(clock),
             is_stormy: true,
-            process: None,
-            observer: None,
+            nodes: Nodes::default(),
+            processes: Processes::default(),
+            under_way: 0,
         };
-        let news = Kind::ALL.into_iter().map(|kind| (kind, watch::Sender::new(0))).collect();
-        Self { world: Mutex::new(world), news, plans: Notify::new(), death: Notify::new() }
+        let news = Kind::ALL.into_iter().map(|kind| (kind, Notify::new())).collect();
+        Self { world: Mutex::new(world), news, plans: Notify::new() }
     }
 
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
@@ -84,19 +87,32 @@ impl Cluster {
     /// Does something to the world, and lets everybody know.
     pub(crate) fn act<R>(&self, act: impl FnOnce(&mut World) -> R) -> R {
         let mut world = self.world();
+        let before = Kind::ALL.map(|kind| world.store.last(kind));
         let result = act(&mut world);
-        for (kind, news) in &self.news {
-            let version = world.store.last(*kind);
-            news.send_if_modified(|seen| std::mem::replace(seen, version) != version);
+        for (kind, before) in Kind::ALL.into_iter().zip(before) {
+            if world.store.last(kind) != before {
+                self.news[&kind].notify_waiters();
+            }
         }
         drop(world);
         self.plans.notify_one();
         result
     }
 
-    /// Told when anything changed after now.
-    pub(crate) fn news(&self, kind: Kind) -> watch::Receiver<u64> {
-        self.news[&kind].subscribe()
+    /// Waits until anything changes.
+    pub(crate) async fn news(&self, kind: Kind) {
+        self.news[&kind].notified().await;
+    }
+
+    /// Waits for as long as a process is cut off.
+    pub(crate) async fn connected(&self, process: u32) {
+        loop {
+            let cut_off = self.world().processes.cut_off_until(process);
+            match cut_off {
+                Some(over) => until(over).await,
+                None => return,
+            }
+        }
     }
 
     /// Lets happen what is due, for ever.
@@ -117,6 +133,9 @@ impl World {
         while let Some(deed) = self.agenda.take_due() {
             match deed {
                 Deed::UserActs => users::act(self),
+                Deed::Trouble => trouble::make(self),
+                Deed::NodeChanges => nodes::happen(self),
+                Deed::Evict => nodes::evict(self),
                 deed => cluster::perform(self, &deed),
             }
         }
@@ -146,6 +165,7 @@ impl World {
     fn follow(&mut self, change: &Change) {
         let Change { id, before, after } = change;
         let Some(object) = after else {
+            nodes::follow_removal(self, change);
             let gone = uid(before.as_deref().expect("something is gone"));
             return self.collect_after(gone);
         };
@@ -190,6 +210,13 @@ impl World {
             let is_slow = self.is_stormy && self.chance.one_in(12);
             let lag = self.lag(if is_slow { 90_000 } else { 4000 });
             self.agenda.add(lag, Deed::EndPod(id.clone(), own.to_owned()));
+        }
+    }
+
+    /// A Pod runs from now on.
+    pub(crate) fn run(&mut self, pod: &Value) {
+        if let Err(violation) = self.nodes.run(pod) {
+            self.witness.violation.get_or_insert(violation);
         }
     }
 
