@@ -89,6 +89,11 @@ impl<V: View> Cache<V> {
         self.objects.get(key)?.as_ref().err().cloned()
     }
 
+    /// The keys of all objects, in their order.
+    pub(crate) fn keys(&self) -> BTreeSet<&Key> {
+        self.objects.keys().collect()
+    }
+
     /// The objects whose controller has this UID, in the order of their names.
     pub(crate) fn owned_by(&self, uid: &Uid) -> impl Iterator<Item = &Arc<V>> {
         self.owned.get(uid).into_iter().flatten().filter_map(|key| self.get(key))

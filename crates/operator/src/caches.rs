@@ -2,6 +2,7 @@
 //! woken in their queues.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use asb_core::object::{Key, MissingMetadata, Uid};
@@ -27,11 +28,10 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// Takes back the keys of workers that were stopped while they looked at them.
-    pub(crate) fn reclaim(&self) {
+    fn clear(&self) {
         let Self { sandboxes, claims, templates, pools } = self;
         for queue in [sandboxes, claims, templates, pools] {
-            queue.reclaim();
+            queue.clear();
         }
     }
 }
@@ -39,6 +39,8 @@ impl Queues {
 pub(crate) struct Caches {
     world: Mutex<World>,
     pub(crate) queues: Queues,
+    /// Whether anybody takes from the queues. Whoever only stands by must not gather the names of all that ever was.
+    is_open: AtomicBool,
     synced: watch::Sender<bool>,
     clock: Arc<dyn Clock>,
 }
@@ -58,7 +60,22 @@ impl Default for Caches {
 
 impl Caches {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { world: Mutex::default(), queues: Queues::default(), synced: watch::Sender::new(false), clock }
+        let (world, queues, is_open) = (Mutex::default(), Queues::default(), AtomicBool::new(false));
+        Self { world, queues, is_open, synced: watch::Sender::new(false), clock }
+    }
+
+    /// From now on the controllers are woken, and first to look at everything there is.
+    pub(crate) fn open(&self) {
+        self.is_open.store(true, Ordering::SeqCst);
+        for wake in self.read(World::everything) {
+            self.wake(&wake, Urgency::Backlog);
+        }
+    }
+
+    /// From now on nobody is woken.
+    pub(crate) fn close(&self) {
+        self.is_open.store(false, Ordering::SeqCst);
+        self.queues.clear();
     }
 
     /// Looks at what is known. Quick: everybody else waits meanwhile.
@@ -117,6 +134,9 @@ impl Caches {
     }
 
     fn wake(&self, wake: &Wake, urgency: Urgency) {
+        if !self.is_open.load(Ordering::SeqCst) {
+            return;
+        }
         match wake {
             Wake::Sandbox(key) => self.queues.sandboxes.add(key, urgency),
             Wake::Claim(key) => self.queues.claims.add(key, urgency),
@@ -166,5 +186,31 @@ fn learn_gone(world: &mut World, kind: Kind, key: &Key, uid: &Uid) -> Vec<Wake> 
         Kind::Service => world.learn_gone::<ServiceView>(key, uid),
         Kind::PersistentVolumeClaim => world.learn_gone::<VolumeView>(key, uid),
         Kind::NetworkPolicy => world.learn_gone::<NetworkPolicyView>(key, uid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whoever_stands_by_gathers_no_names_and_then_looks_at_what_there_is() {
+        let caches = Caches::default();
+        let sandbox = |name: &str, version: u64| {
+            json!({"metadata": {"namespace": "team", "name": name, "uid": name, "resourceVersion": version.to_string()},
+                "spec": {}})
+        };
+        caches.learn(Kind::Sandbox, &sandbox("gone", 1)).unwrap();
+        caches.learn_gone(&Target::new(Kind::Sandbox, Key::new("team", "gone")), &"gone".into());
+        caches.learn(Kind::Sandbox, &sandbox("there", 3)).unwrap();
+        assert_eq!(caches.queues.sandboxes.depth(), 0);
+        caches.open();
+        assert_eq!(caches.queues.sandboxes.depth(), 1);
+        caches.learn(Kind::Sandbox, &sandbox("new", 4)).unwrap();
+        assert_eq!(caches.queues.sandboxes.depth(), 2);
+        caches.close();
+        assert_eq!(caches.queues.sandboxes.depth(), 0);
     }
 }

@@ -145,6 +145,7 @@ impl Operator {
     /// Looks after everything until it is stopped, or no longer leads.
     async fn work(&self, stop: &CancellationToken, lost: impl Future<Output = ()>) {
         let crew = self.crew();
+        self.context.caches.open();
         self.observer.set_leading(true);
         tokio::select! {
             biased;
@@ -152,6 +153,8 @@ impl Operator {
             () = lost => crew.dismiss().await,
             () = stop.cancelled() => crew.finish(FAREWELL).await,
         }
+        self.context.caches.close();
+        self.context.pools.interrupt();
         self.observer.set_leading(false);
     }
 

@@ -93,12 +93,9 @@ impl Queue {
         self.wake.notify_one();
     }
 
-    /// Takes back the keys of workers that were stopped while they looked at them.
-    pub(crate) fn reclaim(&self) {
-        let mut state = self.state();
-        for key in std::mem::take(&mut state.running).into_keys() {
-            state.add(&key, Urgency::Live);
-        }
+    /// Forgets everything, also what workers that were stopped had taken.
+    pub(crate) fn clear(&self) {
+        *self.state() = State::default();
     }
 
     /// How many keys are ready to be looked at.
@@ -232,11 +229,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_of_a_worker_that_was_stopped_come_again() {
+    async fn a_key_of_a_worker_that_was_stopped_can_be_named_again_once_everything_is_forgotten() {
         let queue = Queue::default();
         queue.add(&key("a"), Urgency::Live);
         let _never_handed_back = queue.next().await;
-        queue.reclaim();
+        queue.clear();
+        queue.add(&key("a"), Urgency::Live);
         assert_eq!(next(&queue).await, "a");
     }
 

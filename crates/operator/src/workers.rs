@@ -51,7 +51,6 @@ impl Crew {
     /// Stops everything where it is. What was under way is looked at again by the next crew.
     pub(crate) async fn dismiss(mut self) {
         self.workers.shutdown().await;
-        self.caches.queues.reclaim();
     }
 
     /// Begins nothing new, and waits a while for what was begun.

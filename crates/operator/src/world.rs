@@ -7,9 +7,9 @@ mod index;
 mod pods;
 mod pools;
 mod sandboxes;
+mod starts;
 mod templates;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use asb_core::allocation::Book;
@@ -19,12 +19,13 @@ use asb_core::views::{
     ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, View,
     VolumeView, read,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cache::{Cache, Change, Entry};
 use index::Index;
 pub(crate) use index::hash_key;
+use starts::Starts;
 
 /// An object that a controller is to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +58,8 @@ pub(crate) struct World {
     pub(crate) members_of_hash: Index,
     /// Who gets which warm Sandbox.
     pub(crate) book: Book,
-    /// How long members took that became Ready, by pool, until the pool has looked.
-    starts: BTreeMap<Key, Vec<SignedDuration>>,
+    /// How long members took that became Ready, until their pool has looked.
+    starts: Starts,
     /// The time of the change that is being made.
     pub(crate) now: Timestamp,
     documents: Documents,
@@ -99,6 +100,15 @@ impl World {
     /// Takes over that an object is gone.
     pub(crate) fn learn_gone<V: Held>(&mut self, key: &Key, uid: &Uid) -> Vec<Wake> {
         self.take::<V>(|cache| cache.learn_gone(key, uid).into_iter().collect())
+    }
+
+    /// Every object that a controller looks after.
+    pub(crate) fn everything(&self) -> Vec<Wake> {
+        let templates = self.templates.keys().into_iter().cloned().map(Wake::Template);
+        let pools = self.pools.keys().into_iter().cloned().map(Wake::Pool);
+        let claims = self.claims.keys().into_iter().cloned().map(Wake::Claim);
+        let sandboxes = self.sandboxes.keys().into_iter().cloned().map(Wake::Sandbox);
+        templates.chain(pools).chain(claims).chain(sandboxes).collect()
     }
 
     /// Whether everything there is has been listed once. Before that, absence proves nothing.

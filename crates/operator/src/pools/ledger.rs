@@ -84,6 +84,14 @@ impl Ledgers {
         self.change(pool, |book| book.memory.status = debounce);
     }
 
+    /// Whoever waited for answers is gone: what was under way may have been done or not.
+    pub(crate) fn interrupt(&self) {
+        for book in self.books().values_mut() {
+            book.flights.creates.values_mut().for_each(|answer| *answer = Answer::Lost);
+            book.flights.deletes.values_mut().for_each(|answer| *answer = Answer::Lost);
+        }
+    }
+
     pub(super) fn forget(&self, pool: &Key) {
         self.books().remove(pool);
     }
@@ -199,6 +207,19 @@ mod tests {
         book.depart(&create("a"));
         book.arrive(&create("a"), Landing::Lost("timed out".to_owned()), at(1));
         assert_eq!(book.flights.creates.get("a"), Some(&Answer::Lost));
+    }
+
+    #[test]
+    fn what_was_under_way_when_the_work_was_interrupted_is_found_out_about() {
+        let metadata = json!({"namespace": "n", "name": "pool", "uid": "u", "resourceVersion": "1"});
+        let (ledgers, pool) = (
+            Ledgers::default(),
+            Metadata::read(&json!({"metadata": metadata})).expect("it has all it needs"),
+        );
+        ledgers.open(&pool, Vec::new());
+        ledgers.note(&Plan { writes: vec![create("a")], ..Plan::default() }, &pool.key);
+        ledgers.interrupt();
+        assert_eq!(ledgers.open(&pool, Vec::new()).flights.creates.get("a"), Some(&Answer::Lost));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl World {
 
     /// How long the members of a pool took that became Ready since this was last asked.
     pub(crate) fn take_starts(&mut self, pool: &Key) -> Vec<SignedDuration> {
-        self.starts.remove(pool).unwrap_or_default()
+        self.starts.take(pool)
     }
 
     /// Brings the book up to date with a Sandbox.
@@ -53,9 +53,11 @@ impl World {
     /// Brings the book up to date with a pool, and with its members, which it may or may not hand out any more.
     pub(super) fn book_pool(&mut self, change: &Change<PoolView>) -> Vec<Wake> {
         let pool = change.after.as_ref().and_then(|entry| entry.as_ref().ok());
-        let woken = match pool.filter(|pool| !pool.metadata.is_deleting()) {
-            Some(pool) => self.book.pool_is(change.key(), wanted(pool), self.now),
-            None => self.book.pool_is_gone(change.key(), self.now),
+        let woken = if let Some(pool) = pool.filter(|pool| !pool.metadata.is_deleting()) {
+            self.book.pool_is(change.key(), wanted(pool), self.now)
+        } else {
+            self.starts.take(change.key());
+            self.book.pool_is_gone(change.key(), self.now)
         };
         let mut wakes = claims(woken);
         let strategy = |pool: &Arc<PoolView>| (hands_out_stale(pool), pool.template.clone());
@@ -122,7 +124,7 @@ impl World {
         let took = self.now.duration_since(after.metadata.created);
         let key = &after.metadata.key;
         if owner.is(Kind::SandboxWarmPool) {
-            self.starts.entry(key.sibling(&owner.name)).or_default().push(took);
+            self.starts.note(key.sibling(&owner.name), took);
         } else if after.metadata.label(LAUNCH_TYPE) == Some(LAUNCH_COLD)
             && let Some(template) = after.metadata.annotation(TEMPLATE_REF)
         {
