@@ -49,15 +49,15 @@ impl Leadership {
     /// Renews for as long as that works. When this returns, we no longer lead.
     pub(crate) async fn keep(&mut self) {
         let terms = self.candidacy.terms;
-        let mut renewed = Instant::now();
-        while renewed.elapsed() < unsigned(terms.renew_deadline) {
-            let rest = unsigned(terms.renew_deadline).saturating_sub(renewed.elapsed());
-            tokio::time::sleep(unsigned(terms.retry).min(rest)).await;
-            match tokio::time::timeout(unsigned(terms.renew_deadline), self.attempt()).await {
-                Ok(Ok(true)) => renewed = Instant::now(),
-                Ok(Ok(false)) => break,
+        // Others count from when they see the Lease changed, which is no earlier than when we asked for it.
+        let mut deadline = Instant::now() + unsigned(terms.renew_deadline);
+        loop {
+            tokio::time::sleep_until(deadline.min(Instant::now() + unsigned(terms.retry))).await;
+            let asked = Instant::now();
+            match tokio::time::timeout_at(deadline, self.attempt()).await {
+                Ok(Ok(true)) => deadline = asked + unsigned(terms.renew_deadline),
                 Ok(Err(error)) => drop(self.report(&error)),
-                Err(_) => {}
+                Ok(Ok(false)) | Err(_) => break,
             }
         }
         tracing::warn!(lease = %self.candidacy.name, "no longer leading");
@@ -165,4 +165,65 @@ enum Error {
 
 fn unsigned(duration: SignedDuration) -> Duration {
     duration.try_into().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http::{Method, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    /// An API server that takes the first `good` writes of a Lease, refuses the next `bad`, and then says nothing more.
+    fn server(good: usize, bad: usize) -> Client {
+        let writes = Arc::new(AtomicUsize::new(0));
+        let answer = move |request: HttpRequest<Body>| {
+            let writes = Arc::clone(&writes);
+            async move {
+                let number = match *request.method() {
+                    Method::GET => 0,
+                    _ => writes.fetch_add(1, Ordering::SeqCst),
+                };
+                let body = request.into_body().collect_bytes().await?;
+                let lease = if body.is_empty() {
+                    json!({"metadata": {}, "spec": {}}).to_string().into()
+                } else {
+                    body
+                };
+                if number >= good + bad {
+                    std::future::pending::<()>().await;
+                }
+                let mut response = Response::new(Body::from(lease));
+                *response.status_mut() =
+                    if number < good { http::StatusCode::OK } else { http::StatusCode::BAD_GATEWAY };
+                Ok::<_, kube::Error>(response)
+            }
+        };
+        Client::new(tower::service_fn(answer), "default")
+    }
+
+    async fn led_for(good: usize, bad: usize) -> Duration {
+        let candidacy = Candidacy {
+            namespace: "n".to_owned(),
+            name: "lease".to_owned(),
+            identity: "me".to_owned(),
+            terms: Terms::default(),
+        };
+        let mut leadership = Leadership::new(server(good, bad), candidacy, Timestamp::UNIX_EPOCH);
+        leadership.acquire().await;
+        let begun = Instant::now();
+        leadership.keep().await;
+        begun.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_that_gets_no_answer_has_gone_before_others_take_over() {
+        let before_others = unsigned(Terms::default().renew_deadline);
+        assert_eq!(led_for(1, 0).await, before_others);
+        assert_eq!(led_for(1, 4).await, before_others, "also where the last try alone is not answered");
+        assert_eq!(led_for(3, 0).await, Duration::from_secs(4) + before_others);
+    }
 }
