@@ -79,6 +79,17 @@ fn clipped(mut message: String) -> String {
     message
 }
 
+/// Whether our definitions take this as a reason. Those of Pods are anybody's to write, and one that is refused would keep
+/// the whole status from being written.
+pub fn is_reason(text: &str) -> bool {
+    let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let is_inner = |character: char| is_word(character) || character == ',' || character == ':';
+    text.len() <= 1024
+        && text.starts_with(|character: char| character.is_ascii_alphabetic())
+        && text.ends_with(is_word)
+        && text.chars().all(is_inner)
+}
+
 pub fn remove(conditions: &mut Vec<Condition>, type_: &str) {
     conditions.retain(|condition| condition.type_ != type_);
 }
@@ -117,6 +128,16 @@ mod tests {
         let mut conditions = Vec::new();
         set(&mut conditions, "Ready", Verdict::new(false, "Failed", "ä".repeat(40_000)), 1, at(10));
         assert_eq!(conditions[0].message.chars().count(), LONGEST_MESSAGE);
+    }
+
+    #[test]
+    fn reasons_are_words() {
+        for reason in ["A", "Unschedulable", "a_1", "A:b,c"] {
+            assert!(is_reason(reason), "{reason}");
+        }
+        for text in ["", "two words", "1st", "A:", "Grün", "a-b", &"x".repeat(1025)] {
+            assert!(!is_reason(text), "{text}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use asb_types::v1beta1::OperatingMode;
 use super::at_hand::AtHand;
 use super::observed::Observed;
 use super::trouble::{Part, Trouble};
-use crate::conditions::{Truth, Verdict};
+use crate::conditions::{Truth, Verdict, is_reason};
 use crate::views::{PodView, Scheduled};
 
 /// Always there.
@@ -67,7 +67,7 @@ fn mirrored(scheduled: &Scheduled) -> Verdict {
         "False" => (Truth::False, pod_scheduled::UNKNOWN),
         _ => (Truth::Unknown, pod_scheduled::UNKNOWN),
     };
-    let reason = if scheduled.reason.is_empty() { usual } else { &scheduled.reason };
+    let reason = if is_reason(&scheduled.reason) { &scheduled.reason } else { usual };
     Verdict::new(status, reason, scheduled.message.as_str())
 }
 

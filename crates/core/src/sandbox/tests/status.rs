@@ -64,6 +64,8 @@ fn scheduling_is_reported_as_the_pod_reports_it() {
         scheduled(with(json!({"type": "PodScheduled", "status": "False"}))),
         "False/PodSchedulingUnknown: "
     );
+    let wordy = json!({"type": "PodScheduled", "status": "False", "reason": "no node!", "message": "none"});
+    assert_eq!(scheduled(with(wordy)), "False/PodSchedulingUnknown: none");
     assert_eq!(
         scheduled(having(pod("demo"))),
         "Unknown/PodSchedulingUnknown: Pod has not reported a PodScheduled condition yet"
