@@ -42,6 +42,7 @@ use crate::write::{Deleting, Kind, Write};
 use binding::Binding;
 use expiry::Expiry;
 
+pub use binding::recorded_name;
 pub use expiry::stumbled;
 pub use observed::{Observed, Referenced, Settings, Sighting, Source};
 pub use problem::Problem;

@@ -168,6 +168,17 @@ async fn objects_close_to_the_limit_are_served() -> Result<()> {
         "metadata": {"annotations": {"note": note}},
         "spec": {"containers": [{"name": "main", "image": "demo:1", "env": env}]},
     }});
+#[tokio::test]
+async fn a_promise_that_cannot_be_a_name_keeps_no_claim_waiting() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 1).await?;
+    let annotations = json!({"agents.x-k8s.io/sandbox-name": "not a name/../x"});
+    let claim = json!({"metadata": {"name": "mine", "annotations": annotations}, "spec": {"warmPoolRef": {"name": "pool"}}});
+    stage.claims.create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
+    stage.ready_claim("mine").await?;
+    stage.finish().await
+}
+
     stage.template("large", large.clone()).await?;
     stage.pool("large", "large", 1).await?;
     stage.pool_with("large", 1).await?;

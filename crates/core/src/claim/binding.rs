@@ -4,6 +4,7 @@
 use asb_types::hash::fnv1a_hex;
 use asb_types::{annotations, labels};
 
+use super::syntax::is_subdomain;
 use super::{Observed, Sighting, Source, expiry};
 use crate::object::Key;
 use crate::views::{ClaimView, LostSandboxPolicy, Request, SandboxView};
@@ -83,10 +84,11 @@ pub(super) fn assigned_name(claim: &ClaimView) -> &str {
     &claim.status.sandbox.name
 }
 
-/// The name in the annotation, or in the label that came before it.
-pub(super) fn recorded_name(claim: &ClaimView) -> Option<&str> {
-    let label = claim.metadata.label(labels::LEGACY_SANDBOX_NAME).filter(|name| !name.is_empty());
-    claim.metadata.annotation(annotations::SANDBOX_NAME).or(label)
+/// The name in the annotation, or in the label that came before it. Annotations are anybody's to write, and what no
+/// Sandbox can be called leads nowhere.
+pub fn recorded_name(claim: &ClaimView) -> Option<&str> {
+    let label = claim.metadata.label(labels::LEGACY_SANDBOX_NAME);
+    claim.metadata.annotation(annotations::SANDBOX_NAME).or(label).filter(|name| is_subdomain(name))
 }
 
 /// A Sandbox that goes before users were told of it, or because the claim had expired, is not lost: another follows.

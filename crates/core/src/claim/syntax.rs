@@ -25,7 +25,8 @@ pub(super) fn is_label_text(text: &str) -> bool {
     text.is_empty() || (text.len() <= 63 && is_framed && text.chars().all(inner))
 }
 
-fn is_subdomain(domain: &str) -> bool {
+/// Whether it is a DNS subdomain, as the names of most objects are.
+pub(super) fn is_subdomain(domain: &str) -> bool {
     let inner = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();
     let is_part = |part: &str| {
         part.starts_with(inner)

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use asb_core::claim::{Observed, Referenced, Settings, Sighting, Source};
+use asb_core::claim::{Observed, Referenced, Settings, Sighting, Source, recorded_name};
 use asb_core::object::Key;
 use asb_core::views::{
     ClaimView, NetworkPolicyView, PoolView, Request, SandboxView, TemplateView, View, read,
 };
-use asb_types::annotations::SANDBOX_NAME;
-use asb_types::labels::LEGACY_SANDBOX_NAME;
 use asb_types::names;
 use serde_json::Value;
 
@@ -116,10 +114,6 @@ impl Snapshot {
             settings,
         }
     }
-}
-
-fn recorded_name(claim: &ClaimView) -> Option<&str> {
-    claim.metadata.annotation(SANDBOX_NAME).or_else(|| claim.metadata.label(LEGACY_SANDBOX_NAME))
 }
 
 /// The template of the claim's pool, or the one that it names itself.

@@ -142,6 +142,18 @@ fn a_promise_that_leads_nowhere_is_confirmed_and_dropped() {
 }
 
 #[test]
+fn a_promise_of_what_cannot_be_a_sandbox_is_no_promise() {
+    for name in ["not a name", "../pods/a", "a?watch=true", "-a", "A"] {
+        let promised = json!({"metadata": {"annotations": {"agents.x-k8s.io/sandbox-name": name}}});
+        let mut world = world().member("pool-a").claim(promised);
+        assert!(matches!(world.plan(NOON).step, Step::Allocate(_)), "{name}");
+        world.settle(NOON);
+        let annotations = world.claim.unwrap()["metadata"]["annotations"].clone();
+        assert_eq!(annotations["agents.x-k8s.io/sandbox-name"], "pool-a");
+    }
+}
+
+#[test]
 fn a_sandbox_that_is_gone_is_reported_and_not_replaced() {
     let lost = world().told("pool-a");
     assert!(matches!(lost.plan(NOON).step, Step::Read(_)), "a cache may lag behind");
