@@ -152,6 +152,9 @@ fn serve(observed: &Observed<'_>, now: Timestamp) -> Plan {
     if let Err(problem) = valid {
         return Plan::tell(Standing { sandbox: bound.cloned().map(Box::new), ..Standing::problem(problem) });
     }
+    if let Some((name, problem)) = observed.broken.filter(|_| bound.is_none()) {
+        return Plan::problem(Problem::unreadable(Kind::Sandbox, name, problem));
+    }
     match binding::find(observed) {
         Binding::Bound(sandbox) => keep(observed, sandbox, now),
         Binding::Departing(sandbox) => Plan::problem(Problem::Departing(sandbox.metadata.name().to_owned())),

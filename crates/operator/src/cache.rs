@@ -116,6 +116,11 @@ impl<V: View> Cache<V> {
         self.scope.is_none_or(|label| metadata.label(label).is_some())
     }
 
+    /// The first object whose controller has this UID and that cannot be understood.
+    pub(crate) fn unreadable_of(&self, uid: &Uid) -> Option<Arc<Unreadable>> {
+        self.owned.get(uid).into_iter().flatten().find_map(|key| self.unreadable(key))
+    }
+
     /// Whether all there is has been listed.
     pub(crate) fn is_synced(&self) -> bool {
         self.is_synced

@@ -27,14 +27,22 @@ async fn nobody_is_disturbed(stage: &Stage, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Objects of a kind that need not make sense.
+fn dynamic<K>(stage: &Stage) -> Api<DynamicObject>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+{
+    let resource = ApiResource::erase::<K>(&());
+    Api::namespaced_with(stage.cluster.client(), stage.namespace.name(), &resource)
+}
+
 /// An object as JSON, which need not make sense to anybody but the API server.
 async fn create<K>(stage: &Stage, name: &str, spec: Value) -> Result<()>
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
 {
     let resource = ApiResource::erase::<K>(&());
-    let api: Api<DynamicObject> =
-        Api::namespaced_with(stage.cluster.client(), stage.namespace.name(), &resource);
+    let api = dynamic::<K>(stage);
     let object = json!({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "spec": spec});
     api.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
     Ok(())
@@ -45,9 +53,7 @@ async fn told<K>(stage: &Stage, name: &str) -> Result<(String, String)>
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
 {
-    let resource = ApiResource::erase::<K>(&());
-    let api: Api<DynamicObject> =
-        Api::namespaced_with(stage.cluster.client(), stage.namespace.name(), &resource);
+    let api = dynamic::<K>(stage);
     let look = || async {
         let object = api.get(name).await.ok()?;
         let conditions = object.data["status"]["conditions"].as_array()?.clone();
@@ -77,6 +83,27 @@ async fn a_time_that_nobody_can_tell_is_said_to_be_wrong() -> Result<()> {
     nobody_is_disturbed(&stage, &["sandbox", "claim"]).await?;
     assert_eq!(stage.ledger.about("sandbox"), ["PATCH sandboxes/status"]);
     assert_eq!(stage.ledger.about("claim"), ["PATCH sandboxclaims/status"]);
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn a_claim_whose_sandbox_cannot_be_understood_says_so_and_keeps_it() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 1).await?;
+    stage.claim("mine", "pool", json!({"lostSandboxPolicy": "Replace"})).await?;
+    let name = stage.ready_claim("mine").await?.status.context("it is Ready")?.sandbox.name;
+    patch(
+        &dynamic::<Sandbox>(&stage),
+        &name,
+        json!({"spec": {"shutdownTime": "2030-01-02T03:04:05ZTomorrow"}}),
+    )
+    .await?;
+    let claim = stage.claim_with("mine", "InvalidConfiguration").await?;
+    assert_eq!(claim.status.context("just seen")?.sandbox.name, name);
+    nobody_is_disturbed(&stage, &["mine", &name]).await?;
+    patch(&dynamic::<Sandbox>(&stage), &name, json!({"spec": {"shutdownTime": null}})).await?;
+    let claim = stage.ready_claim("mine").await?;
+    assert_eq!(claim.status.context("it is Ready")?.sandbox.name, name);
     stage.finish().await
 }
 
@@ -142,6 +169,17 @@ async fn wishes_that_no_template_can_grant_are_refused_with_a_reason() -> Result
 }
 
 #[tokio::test]
+async fn a_promise_that_cannot_be_a_name_keeps_no_claim_waiting() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 1).await?;
+    let annotations = json!({"agents.x-k8s.io/sandbox-name": "not a name/../x"});
+    let claim = json!({"metadata": {"name": "mine", "annotations": annotations}, "spec": {"warmPoolRef": {"name": "pool"}}});
+    stage.claims.create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
+    stage.ready_claim("mine").await?;
+    stage.finish().await
+}
+
+#[tokio::test]
 async fn pools_that_cannot_be_renewed_as_they_say_are_left_as_they_are() -> Result<()> {
     let stage = Stage::set().await?;
     stage.template("template", json!({})).await?;
@@ -168,17 +206,6 @@ async fn objects_close_to_the_limit_are_served() -> Result<()> {
         "metadata": {"annotations": {"note": note}},
         "spec": {"containers": [{"name": "main", "image": "demo:1", "env": env}]},
     }});
-#[tokio::test]
-async fn a_promise_that_cannot_be_a_name_keeps_no_claim_waiting() -> Result<()> {
-    let stage = Stage::set().await?;
-    stage.full_pool("pool", 1).await?;
-    let annotations = json!({"agents.x-k8s.io/sandbox-name": "not a name/../x"});
-    let claim = json!({"metadata": {"name": "mine", "annotations": annotations}, "spec": {"warmPoolRef": {"name": "pool"}}});
-    stage.claims.create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
-    stage.ready_claim("mine").await?;
-    stage.finish().await
-}
-
     stage.template("large", large.clone()).await?;
     stage.pool("large", "large", 1).await?;
     stage.pool_with("large", 1).await?;

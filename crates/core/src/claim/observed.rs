@@ -17,6 +17,8 @@ pub struct Observed<'a> {
     pub recorded: Sighting<'a>,
     /// The Sandbox that bears the claim's own name, whosever it is.
     pub namesake: Option<&'a SandboxView>,
+    /// A Sandbox that the claim controls, or that bears its name, and that cannot be understood: its name, and why.
+    pub broken: Option<(&'a str, &'a str)>,
     /// The pool in `spec.warmPoolRef`.
     pub pool: Referenced<'a, PoolView>,
     /// The template of that pool, or the one that the claim names itself.

@@ -33,6 +33,8 @@ pub(super) struct Snapshot {
     assigned: Option<Arc<SandboxView>>,
     recorded: Option<Arc<SandboxView>>,
     namesake: Option<Arc<SandboxView>>,
+    /// The name of a Sandbox that is the claim's, or bears its name, and cannot be understood; and why.
+    broken: Option<(Arc<str>, String)>,
     pool: Found<PoolView>,
     template: Found<TemplateView>,
     legacy_policy: Option<Arc<NetworkPolicyView>>,
@@ -71,6 +73,7 @@ impl Snapshot {
             assigned: sandbox(&claim.status.sandbox.name),
             recorded: recorded_name(&claim).and_then(sandbox),
             namesake: sandbox(&names::cold_sandbox(&key.name)),
+            broken: broken(world, &claim),
             template: template(world, &claim, &pool),
             legacy_policy: world
                 .network_policies
@@ -106,6 +109,7 @@ impl Snapshot {
             assigned: sighting(&claim.status.sandbox.name, &self.assigned),
             recorded: sighting(recorded_name(claim).unwrap_or_default(), &self.recorded),
             namesake: self.namesake.as_deref(),
+            broken: self.broken.as_ref().map(|(name, problem)| (&**name, problem.as_str())),
             pool: self.pool.referenced(),
             template: self.template.referenced(),
             legacy_policy: self.legacy_policy.as_deref(),
@@ -114,6 +118,13 @@ impl Snapshot {
             settings,
         }
     }
+}
+
+fn broken(world: &World, claim: &ClaimView) -> Option<(Arc<str>, String)> {
+    let namesake = claim.metadata.key.sibling(&names::cold_sandbox(claim.metadata.name()));
+    let of_claim = world.sandboxes.unreadable_of(&claim.metadata.uid);
+    let broken = of_claim.or_else(|| world.sandboxes.unreadable(&namesake))?;
+    Some((Arc::clone(&broken.metadata.key.name), broken.to_string()))
 }
 
 /// The template of the claim's pool, or the one that it names itself.

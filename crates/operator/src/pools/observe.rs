@@ -16,7 +16,7 @@ pub(super) struct Snapshot {
     namesakes: Vec<Arc<PoolView>>,
     template: Option<Arc<TemplateView>>,
     /// Why the template is not to be used.
-    collision: Option<String>,
+    flaw: Option<String>,
     members: Vec<(Arc<SandboxView>, Option<Arc<PodView>>)>,
 }
 
@@ -25,12 +25,16 @@ pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let namesakes = world.pools_of_hash.namesakes(key);
     let hash = hash_key(key);
     let members = world.members_of_hash.get(&hash).filter_map(|member| world.sandboxes.get(member));
-    let template = world.templates.get(&key.sibling(&pool.template)).cloned();
+    let (template, flaw) = match world.templates.entry(&key.sibling(&pool.template)) {
+        None => (None, None),
+        Some(Err(unreadable)) => (None, Some(unreadable.to_string())),
+        Some(Ok(template)) => (Some(Arc::clone(template)), world.template_collision(template)),
+    };
     Some(Snapshot {
         namesakes: namesakes.filter_map(|other| world.pools.get(other).cloned()).collect(),
         members: members.map(|sandbox| (Arc::clone(sandbox), pod(world, sandbox))).collect(),
-        collision: template.as_ref().and_then(|template| world.template_collision(template)),
         template,
+        flaw,
         pool,
     })
 }
@@ -57,12 +61,34 @@ impl Snapshot {
         settings: &'a Settings,
         chance: u64,
     ) -> Observed<'a> {
-        let template = match (&self.template, &self.collision) {
-            (None, _) => Template::Missing,
-            (Some(_), Some(problem)) => Template::Refused(problem.clone()),
+        let template = match (&self.template, &self.flaw) {
+            (_, Some(problem)) => Template::Refused(problem.clone()),
+            (None, None) => Template::Missing,
             (Some(template), None) => Template::Found(template),
         };
         let (pool, flights, memory) = (&*self.pool, &book.flights, &book.memory);
         Observed { pool, namesakes, template, members, flights, settings, memory, chance }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_template_that_cannot_be_understood_is_not_called_missing() {
+        let mut world = World::default();
+        let metadata =
+            |name: &str| json!({"namespace": "team", "name": name, "uid": name, "resourceVersion": "1"});
+        let pool = json!({"metadata": metadata("pool"), "spec": {"sandboxTemplateRef": {"name": "t"}}});
+        world.learn::<PoolView>(&pool).unwrap();
+        assert_eq!(observe(&world, &Key::new("team", "pool")).unwrap().flaw, None);
+        world
+            .learn::<TemplateView>(&json!({"metadata": metadata("t"), "spec": {"service": "perhaps"}}))
+            .unwrap();
+        let flaw = observe(&world, &Key::new("team", "pool")).unwrap().flaw.unwrap();
+        assert!(flaw.starts_with("spec.service: "), "{flaw}");
     }
 }

@@ -166,6 +166,16 @@ fn a_sandbox_that_is_gone_is_reported_and_not_replaced() {
 }
 
 #[test]
+fn a_sandbox_that_cannot_be_understood_is_neither_lost_nor_replaced() {
+    let replace = json!({"spec": {"lostSandboxPolicy": "Replace"}});
+    let broken = World { broken: Some(("pool-a", "spec.shutdownTime: nonsense")), ..world().claim(replace) };
+    for world in [broken.clone(), broken.told("pool-a").confirmed()] {
+        let message = "Sandbox \"pool-a\" cannot be read: spec.shutdownTime: nonsense".to_owned();
+        assert_eq!(problem(&world), ("InvalidConfiguration", message));
+    }
+}
+
+#[test]
 fn a_sandbox_that_went_to_somebody_else_is_as_lost() {
     let world = world().told("pool-a").owned_by("pool-a", Kind::SandboxClaim, "other", "other-uid");
     assert!(matches!(world.plan(NOON).step, Step::Read(_)));
