@@ -70,7 +70,36 @@ impl Held for VolumeView {
         &mut world.volumes
     }
 
-    fn consequences(_: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
+    /// Also the Sandboxes that would name a volume so: one that is kept has no owner, and one of somebody else's may be in
+    /// the way.
+    fn consequences(world: &mut World, change: &Change<Self>, wakes: &mut Vec<Wake>) {
         wake_owners(change, wakes);
+        let key = change.key();
+        for (dash, _) in key.name.match_indices('-') {
+            wake_namesake(world, &key.sibling(&key.name[dash + 1..]), wakes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_sandbox_hears_of_volumes_of_its_name_whosever_they_are() {
+        let mut world = World::default();
+        let metadata =
+            |name: &str| json!({"namespace": "team", "name": name, "uid": name, "resourceVersion": "1"});
+        world.learn::<SandboxView>(&json!({"metadata": metadata("my-demo"), "spec": {}})).unwrap();
+        let sandbox = [Wake::Sandbox(Key::new("team", "my-demo"))];
+        let volume = |name: &str| json!({"metadata": metadata(name)});
+        assert_eq!(world.learn::<VolumeView>(&volume("work-my-demo")).unwrap(), sandbox);
+        assert_eq!(world.learn::<VolumeView>(&volume("work-demo")).unwrap(), []);
+        assert_eq!(
+            world.learn_gone::<VolumeView>(&Key::new("team", "work-my-demo"), &"work-my-demo".into()),
+            sandbox
+        );
     }
 }
