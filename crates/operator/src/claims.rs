@@ -225,7 +225,7 @@ impl Claims {
         self.errands.send(async move {
             let outcome = context.carry_out(&later, Class::Housekeeping).await;
             notes.end_follow_up(&key, &uid);
-            if outcome.is_err() {
+            if outcome.is_err_and(|stumble| stumble.may_pass()) {
                 context.caches.queues.claims.remind(&key, notes::LATER);
             }
         });

@@ -84,6 +84,11 @@ impl Stumble {
         }
     }
 
+    /// Whether it may work without anything being changed.
+    pub(crate) fn may_pass(&self) -> bool {
+        !matches!(self, Self::Failed(Told::Permanent(_)))
+    }
+
     /// What the status is to say, if anything.
     pub(crate) fn told(self) -> Option<Told> {
         match self {
