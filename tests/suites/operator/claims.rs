@@ -6,6 +6,7 @@ use asb_types::annotations::{CLAIM_FIRST_READY_AT, CONTROLLER_FIRST_OBSERVED_AT,
 use asb_types::labels::{CLAIM_UID, LAUNCH_TYPE, TEMPLATE_HASH, TEMPLATE_REF_HASH, WARM_POOL};
 use asb_types::v1beta1::{Sandbox, SandboxClaim};
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::json;
@@ -152,5 +153,30 @@ async fn the_name_of_the_pod_is_there_no_later_than_ready() -> Result<()> {
     let claim = stage.ready_claim("mine").await?;
     let sandbox = stage.sandboxes.get(&claim.status.context("it is Ready")?.sandbox.name).await?;
     assert_eq!(sandbox.annotations()[POD_NAME], sandbox.name_any());
+    stage.finish().await
+}
+
+#[tokio::test]
+async fn whoever_watches_a_claim_sees_it_ready_only_with_its_sandbox_and_addresses() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 2).await?;
+    stage.pool("off", "pool", 0).await?;
+    for (name, pool) in [("warm", "pool"), ("cold", "off")] {
+        stage.claim(name, pool, json!({})).await?;
+        let is_ready = |claim: &SandboxClaim| {
+            let is_ready = ready(claim_conditions(claim)).is_some_and(|ready| ready.status == "True");
+            let sandbox = claim.status.clone().unwrap_or_default().sandbox;
+            assert!(!is_ready || (!sandbox.name.is_empty() && !sandbox.pod_ips.is_empty()), "{sandbox:?}");
+            is_ready
+        };
+        let claim = wait::for_object(&stage.claims, name, "Ready", is_ready).await?;
+        let name = claim.status.clone().context("it is Ready")?.sandbox.name;
+        let sandbox = stage.sandboxes.get(&name).await?;
+        let said = |conditions: &[Condition]| {
+            ready(conditions)
+                .map(|it| (it.reason.clone(), it.message.clone(), it.last_transition_time.clone()))
+        };
+        assert_eq!(said(claim_conditions(&claim)), said(sandbox_conditions(&sandbox)), "word for word");
+    }
     stage.finish().await
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use asb_tests::wait;
 use asb_types::v1beta1::{Sandbox, SandboxClaim};
+use futures::future::try_join_all;
 use serde_json::json;
 
 use crate::stage::{Stage, claim_conditions, ready, sandbox_conditions};
@@ -19,9 +20,8 @@ fn is_served(claim: &SandboxClaim) -> bool {
 
 /// The names of the Sandboxes that so many claims on one pool get.
 async fn claimed(stage: &Stage, pool: &str, count: usize) -> Result<BTreeSet<String>> {
-    for number in 0..count {
-        stage.claim(&format!("claim-{number}"), pool, json!({})).await?;
-    }
+    let names: Vec<_> = (0..count).map(|number| format!("claim-{number}")).collect();
+    try_join_all(names.iter().map(|name| stage.claim(name, pool, json!({})))).await?;
     let all = |claims: &[&SandboxClaim]| claims.len() == count && claims.iter().all(|claim| is_served(claim));
     let claims = wait::for_objects(&stage.claims, "", "all Ready", all).await?;
     claims.into_iter().map(|claim| Ok(claim.status.context("it is Ready")?.sandbox.name)).collect()
@@ -30,9 +30,8 @@ async fn claimed(stage: &Stage, pool: &str, count: usize) -> Result<BTreeSet<Str
 #[tokio::test]
 async fn twenty_sandboxes_at_once_all_become_ready() -> Result<()> {
     let stage = Stage::set().await?;
-    for number in 0..20 {
-        stage.sandbox(&format!("demo-{number}"), json!({"service": true})).await?;
-    }
+    let names: Vec<_> = (0..20).map(|number| format!("demo-{number}")).collect();
+    try_join_all(names.iter().map(|name| stage.sandbox(name, json!({"service": true})))).await?;
     let all = |sandboxes: &[&Sandbox]| sandboxes.len() == 20 && sandboxes.iter().all(|it| is_ready(it));
     wait::for_objects(&stage.sandboxes, "", "all Ready", all).await?;
     stage.finish().await

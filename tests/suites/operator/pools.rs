@@ -5,7 +5,7 @@ use asb_tests::wait;
 use asb_types::labels::{TEMPLATE_REF_HASH, WARM_POOL};
 use asb_types::v1beta1::SandboxWarmPool;
 use kube::ResourceExt;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use serde_json::json;
 
 use crate::stage::{Stage, patch};
@@ -52,9 +52,12 @@ async fn recreate_renews_members_and_metadata_alone_does_not() -> Result<()> {
         json!({"spec": {"podTemplate": {"metadata": {"labels": {"new": "label"}}}}}),
     )
     .await?;
+    stage.canary("canary").await?;
+    stage.sandboxes.delete("canary", &DeleteParams::default()).await?;
+    stage.sandboxes_in_number(2).await?;
+    assert_eq!(names().await?, before);
     let image =
         json!({"spec": {"podTemplate": {"spec": {"containers": [{"name": "main", "image": "demo:2"}]}}}});
-    assert_eq!(names().await?, before);
     patch(&stage.templates, "template", image).await?;
     let is_renewed = || async {
         let list = stage.sandboxes.list(&ListParams::default()).await.ok()?;

@@ -82,6 +82,26 @@ async fn a_pool_that_is_given_another_template_renews_its_members() -> Result<()
     stage.finish().await
 }
 
+#[tokio::test]
+async fn a_pool_that_is_given_another_template_keeps_its_members_by_default_until_they_are_claimed()
+-> Result<()> {
+    let stage = Stage::set().await?;
+    stage.full_pool("pool", 2).await?;
+    let mut another = image("demo:2")["spec"].clone();
+    another["podTemplate"]["spec"]["schedulerName"] = json!("fake-scheduler");
+    stage.template("another", another).await?;
+    patch(&stage.pools, "pool", json!({"spec": {"sandboxTemplateRef": {"name": "another"}}})).await?;
+    stage.claim("mine", "pool", json!({})).await?;
+    let name = stage.ready_claim("mine").await?.status.unwrap_or_default().sandbox.name;
+    assert!(has_image(&stage.sandboxes.get(&name).await?, "demo:1"), "what was there is handed out");
+    let mixed = |sandboxes: &[&Sandbox]| {
+        let fresh = sandboxes.iter().filter(|sandbox| has_image(sandbox, "demo:2")).count();
+        sandboxes.len() == 3 && fresh == 1 && sandboxes.iter().all(|sandbox| is_ready(sandbox))
+    };
+    wait::for_objects(&stage.sandboxes, "", "one of the new template", mixed).await?;
+    stage.finish().await
+}
+
 /// Renews a pool of four within bounds, and says the fewest that were Ready and the most that were there meanwhile.
 async fn extremes(bounds: Value) -> Result<(usize, usize)> {
     let stage = Stage::set().await?;

@@ -40,8 +40,14 @@ async fn a_sandbox_gets_a_pod_and_a_service_and_says_so() -> Result<()> {
     );
     assert_eq!((owner.controller, owner.block_owner_deletion), (Some(true), Some(true)));
     let services: Api<Service> = stage.namespace.api();
-    let service = services.get("my-sandbox").await?.spec.context("it has a spec")?;
+    let service = services.get("my-sandbox").await?;
+    assert_eq!(service.owner_references(), pod.owner_references());
+    let service = service.spec.context("it has a spec")?;
     assert_eq!(service.cluster_ip.as_deref(), Some("None"));
+    let selector = service.selector.unwrap_or_default();
+    assert_eq!(selector, [(SANDBOX_NAME_HASH.to_owned(), "374de8f5".to_owned())].into());
+    let ports: Vec<_> = service.ports.iter().flatten().map(|port| (port.name.clone(), port.port)).collect();
+    assert_eq!(ports, [(Some("p-8080-tcp".to_owned()), 8080)]);
     stage.finish().await
 }
 
@@ -53,17 +59,23 @@ async fn a_suspended_sandbox_keeps_its_volume_and_gets_another_pod_when_resumed(
     stage.sandbox("demo", json!({"volumeClaimTemplates": [volume]})).await?;
     stage.ready_sandbox("demo").await?;
     let first = stage.pods.get("demo").await?;
+    let mounted =
+        first.spec.iter().flat_map(|spec| spec.volumes.iter().flatten()).find(|it| it.name == "work");
+    let source = mounted.and_then(|volume| volume.persistent_volume_claim.as_ref());
+    assert_eq!(source.map(|source| source.claim_name.as_str()), Some("work-demo"));
 
     patch(&stage.sandboxes, "demo", json!({"spec": {"operatingMode": "Suspended"}})).await?;
     let suspended = stage.sandbox_with("demo", "Suspended", "PodTerminated").await?;
     assert!(stage.pods.get_opt("demo").await?.is_none());
     let volumes: Api<PersistentVolumeClaim> = stage.namespace.api();
-    assert_eq!(volumes.get("work-demo").await?.owner_references()[0].name, "demo");
+    let volume = volumes.get("work-demo").await?;
+    assert_eq!(volume.owner_references()[0].name, "demo");
     assert!(!suspended.status.context("it has a status")?.selector.is_empty());
 
     patch(&stage.sandboxes, "demo", json!({"spec": {"operatingMode": "Running"}})).await?;
     let resumed = stage.ready_sandbox("demo").await?;
     assert_ne!(stage.pods.get("demo").await?.uid(), first.uid());
+    assert_eq!(volumes.get("work-demo").await?.uid(), volume.uid());
     let suspended = condition(sandbox_conditions(&resumed), "Suspended").context("always there")?;
     assert_eq!((suspended.status.as_str(), suspended.reason.as_str()), ("False", "NotSuspended"));
     stage.finish().await
@@ -80,9 +92,11 @@ async fn a_pod_that_somebody_deletes_comes_back() -> Result<()> {
     wait::for_object(&stage.pods, "demo", "another Pod", |another: &Pod| another.uid() != pod.uid()).await?;
     let after = stage.ready_sandbox("demo").await?;
     let suspended = |sandbox| {
-        condition(sandbox_conditions(sandbox), "Suspended").map(|it| it.last_transition_time.clone())
+        condition(sandbox_conditions(sandbox), "Suspended")
+            .map(|it| (it.status.clone(), it.last_transition_time.clone()))
     };
     assert_eq!(suspended(&before), suspended(&after));
+    assert_eq!(suspended(&after).map(|(status, _)| status).as_deref(), Some("False"));
     stage.finish().await
 }
 

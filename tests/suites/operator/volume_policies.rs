@@ -49,8 +49,14 @@ async fn a_claim_may_add_volumes_where_the_template_allows_it() -> Result<()> {
     stage.claim("replaced", "over", brings(json!([volume("work", "2Gi"), volume("more", "3Gi")]))).await?;
     stage.claim("twice", "over", brings(json!([volume("more", "2Gi"), volume("more", "3Gi")]))).await?;
     stage.claim("nameless", "over", brings(json!([{"spec": volume("", "1Gi")["spec"]}]))).await?;
+    stage.template("bare", json!({"volumeClaimTemplatesPolicy": "Allowed"})).await?;
+    stage.pool("bare", "bare", 0).await?;
+    stage.claim("first", "bare", brings(json!([volume("own", "4Gi")]))).await?;
+    stage.template("unsaid", json!({})).await?;
+    stage.pool("unsaid", "unsaid", 0).await?;
+    stage.claim("unheard", "unsaid", brings(json!([volume("own", "4Gi")]))).await?;
 
-    for name in ["plain", "added", "replaced"] {
+    for name in ["plain", "added", "replaced", "first"] {
         stage.ready_claim(name).await?;
     }
     assert_eq!(size(&stage, "work-plain").await?, "1Gi");
@@ -60,7 +66,9 @@ async fn a_claim_may_add_volumes_where_the_template_allows_it() -> Result<()> {
     );
     assert_eq!(size(&stage, "work-replaced").await?, "2Gi");
     assert_eq!(size(&stage, "more-replaced").await?, "3Gi");
+    assert_eq!(size(&stage, "own-first").await?, "4Gi");
     refused(&stage, "denied", "disallowed by the template").await?;
+    refused(&stage, "unheard", "disallowed by the template").await?;
     refused(&stage, "clash", "overriding volume claim templates is forbidden by the template").await?;
     refused(&stage, "twice", "invalid volume claim templates").await?;
     refused(&stage, "nameless", "invalid volume claim templates").await?;
