@@ -122,8 +122,10 @@ impl Leadership {
 
     async fn read(&mut self) -> Result<(), Error> {
         let request = self.leases().get(&self.candidacy.name, &GetParams::default())?;
+        let found = self.send(request).await;
+        // Whoever holds it may have renewed it at any time until the answer came.
         let now = self.now();
-        self.observed = match self.send(request).await {
+        self.observed = match found {
             Ok(object) => Some(match self.observed.take() {
                 Some(observed) => observed.refreshed(object, now),
                 None => Observed { object, since: now },
@@ -191,6 +193,11 @@ mod tests {
 
     use super::*;
 
+    fn candidacy() -> Candidacy {
+        let (namespace, name, identity) = ("n".to_owned(), LEASE.to_owned(), "me".to_owned());
+        Candidacy { namespace, name, identity, terms: Terms::default() }
+    }
+
     /// Leads from the beginning; every later renewal is answered as told, after so many seconds.
     async fn leader(renewals: &'static [(u16, u64)]) -> Leadership {
         let count = Arc::new(AtomicUsize::new(0));
@@ -215,15 +222,9 @@ mod tests {
                 Ok::<_, std::io::Error>(Response::builder().status(code).body(body).expect("a plain answer"))
             }
         });
-        let candidacy = Candidacy {
-            namespace: "n".to_owned(),
-            name: LEASE.to_owned(),
-            identity: "me".to_owned(),
-            terms: Terms::default(),
-        };
         let tenure = Arc::new(Tenure::default());
         let mut leadership =
-            Leadership::new(Client::new(service, "n"), candidacy, tenure, Timestamp::UNIX_EPOCH);
+            Leadership::new(Client::new(service, "n"), candidacy(), tenure, Timestamp::UNIX_EPOCH);
         leadership.acquire().await;
         leadership
     }
@@ -234,6 +235,24 @@ mod tests {
         leadership.keep().await;
         assert!(leadership.tenure.is_over());
         started.elapsed().as_secs()
+    }
+
+    /// A Lease that somebody else renews all the time, and reads of which take long.
+    async fn held_by_another(request: HttpRequest<Body>) -> Result<Response<Body>, std::io::Error> {
+        if request.method() == Method::GET {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+        }
+        let version = Instant::now().elapsed().as_nanos().to_string();
+        let lease = json!({"metadata": {"resourceVersion": version}, "spec": {"holderIdentity": "another",
+            "renewTime": Timestamp::now().to_string(), "leaseDurationSeconds": 15}});
+        Ok(Response::new(Body::from(lease.to_string().into_bytes())))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_was_read_slowly_is_not_taken_for_one_that_ran_out() {
+        let client = Client::new(service_fn(held_by_another), "n");
+        let mut leadership = Leadership::new(client, candidacy(), Arc::default(), Timestamp::UNIX_EPOCH);
+        tokio::time::timeout(Duration::from_secs(30), leadership.acquire()).await.unwrap_err();
     }
 
     #[tokio::test(start_paused = true)]

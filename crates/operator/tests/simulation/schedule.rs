@@ -74,14 +74,16 @@ async fn play(cluster: &Arc<Cluster>, planted: Planted) -> Result<(), String> {
     forget(cluster).await
 }
 
-/// Lets everything go, and waits until the operators have forgotten all of it.
+/// Lets everything go, and waits until the operator that leads has forgotten all of it.
 async fn forget(cluster: &Cluster) -> Result<(), String> {
     let mut kept = Vec::new();
     for _ in 0..LOOKS {
         cluster.act(users::leave);
         until(Instant::now() + LOOK).await;
         let world = cluster.world();
-        kept = world.processes.observers().flat_map(Observer::sizes).filter(|(_, size)| *size > 0).collect();
+        // Whoever no longer leads forgets at the latest when it leads again.
+        let leading = world.processes.observers().filter(|observer| observer.is_leading());
+        kept = leading.flat_map(Observer::sizes).filter(|(_, size)| *size > 0).collect();
         if kept.is_empty() && world.store.all().next().is_none() {
             return Ok(());
         }
