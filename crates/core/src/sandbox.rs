@@ -23,6 +23,7 @@ mod service_ports;
 mod status;
 mod termination;
 mod trouble;
+mod turns;
 mod volumes;
 
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use plan::{Plan, Step, Warning};
 pub use refusal::{Refusal, Thing};
 pub use status::{Status, status};
 pub use trouble::{Class, Part, Trouble};
+pub use turns::{Turn, turns};
 
 use expiry::Expiry;
 

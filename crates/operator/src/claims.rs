@@ -7,7 +7,9 @@ mod observe;
 use std::sync::Arc;
 
 use asb_core::allocation::{Answer as Booked, Asker};
-use asb_core::claim::{Answer, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status};
+use asb_core::claim::{
+    Answer, FirstReady, Launched, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status,
+};
 use asb_core::object::Key;
 use asb_core::report::Failure;
 use asb_core::views::{ClaimView, Request};
@@ -66,6 +68,8 @@ impl Claims {
     /// Makes one plan and carries it out. Says when to look again, unless there is more to do now.
     async fn advance(&self, snapshot: &Snapshot, readings: &mut Readings) -> Option<Next> {
         let (claim, now) = (&*snapshot.claim, self.context.now());
+        self.notes.open(claim, snapshot.arrival.unwrap_or(now));
+        self.catch_up(snapshot);
         let note = self.notes.open(claim, now);
         let bound = snapshot.bound();
         let observed = snapshot.observed(&bound, readings, &note, &self.context.settings.claims);
@@ -94,6 +98,9 @@ impl Claims {
                 Ok(()) => self.acted(claim, plan),
                 Err(stumble) => {
                     self.doubt(claim, &stumble);
+                    if let (Stumble::Unanswered(target, _), true) = (&stumble, plan.launched.is_some()) {
+                        self.notes.attempted(claim, target.key.clone(), plan);
+                    }
                     let failure = stumble.told()?;
                     self.give_back(claim);
                     Some(self.tell(&observed, &Standing::problem(Problem::Failed(failure)), None).await)
@@ -167,6 +174,19 @@ impl Claims {
         None
     }
 
+    /// What follows from writes that were done, as it turns out, although nobody had answered.
+    fn catch_up(&self, snapshot: &Snapshot) {
+        let claim = &*snapshot.claim;
+        let attempt = self.notes.take_attempt(claim);
+        if let Some(attempt) = attempt.filter(|attempt| snapshot.has_bound(&attempt.sandbox)) {
+            self.acted(claim, attempt.plan);
+        }
+        let telling = self.notes.take_telling(claim);
+        if let Some(first_ready) = telling.filter(|telling| telling.was_told(claim)) {
+            self.first_ready(claim, &first_ready);
+        }
+    }
+
     /// What follows from writes that were done.
     fn acted(&self, claim: &ClaimView, plan: Plan) -> Option<Next> {
         if self.context.settings.claim_events {
@@ -175,9 +195,17 @@ impl Claims {
             }
         }
         if let Some(launched) = plan.launched {
+            let (launched, note) =
+                (Launched { at: self.context.now(), ..launched }, self.notes.open(claim, self.context.now()));
+            self.context.metrics.claims.launched(claim, &launched, note.first_observed);
             self.notes.launched(claim, launched);
         }
         None
+    }
+
+    fn first_ready(&self, claim: &ClaimView, first_ready: &FirstReady) {
+        let namespace = &claim.metadata.key.namespace;
+        self.context.metrics.claims.first_ready(namespace, first_ready, self.context.now());
     }
 
     /// Writes the status, sends what may wait on its way, and says when to look again.
@@ -194,8 +222,14 @@ impl Claims {
             Err(Stumble::Outdated) => return Next::Again,
             Err(stumble) => {
                 self.doubt(claim, &stumble);
+                if let (Stumble::Unanswered(..), Some(first_ready)) = (&stumble, told.first_ready) {
+                    self.notes.tried_to_tell(claim, first_ready);
+                }
                 return Next::Retry;
             }
+        }
+        if let Some(first_ready) = &told.first_ready {
+            self.first_ready(claim, first_ready);
         }
         if standing.sandbox.is_some() {
             self.leave(claim);

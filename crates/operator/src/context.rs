@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::caches::Caches;
 use crate::clock::{Clock, Dice};
 use crate::events::Recorder;
+use crate::metrics::Metrics;
 use crate::pools::Ledgers;
 use crate::queue::Next;
 use crate::settings::Settings;
@@ -24,6 +25,7 @@ pub(crate) struct Context {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dice: Arc<Dice>,
     pub(crate) settings: Settings,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) pools: Ledgers,
 }
 

@@ -50,7 +50,7 @@ use writer::Writer;
 pub use asb_core::lease::Terms;
 pub use clock::{Clock, Dice, SystemClock};
 pub use leadership::{Candidacy, LEASE};
-pub use metrics::Metrics;
+pub use metrics::{Build, Metrics};
 pub use observer::Observer;
 pub use probes::{serve_health, serve_metrics};
 pub use settings::{Settings, Workers};
@@ -90,9 +90,10 @@ impl Operator {
             children: settings.children,
             extensions: settings.extensions,
         };
-        let mut background = watches::start(&client, &caches, &reach);
         let observer = Observer::new(&caches);
-        let metrics = Arc::new(Metrics::new(observer.clone()));
+        let metrics = Arc::new(Metrics::new(observer.clone(), settings.workers));
+        let client = metrics.requests.over(&client, &settings.api_server);
+        let mut background = watches::start(&client, &caches, &reach);
         let (recorder, sending) = Recorder::new(
             client.clone(),
             Arc::clone(&traffic),
@@ -102,8 +103,16 @@ impl Operator {
         );
         background.spawn(sending);
         let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic);
-        let context =
-            Arc::new(Context { caches, writer, recorder, clock, dice, settings, pools: Ledgers::default() });
+        let context = Arc::new(Context {
+            caches,
+            writer,
+            recorder,
+            clock,
+            dice,
+            settings,
+            metrics: Arc::clone(&metrics),
+            pools: Ledgers::default(),
+        });
         Self { client, context, candidacy, observer, metrics, background }
     }
 

@@ -3,6 +3,7 @@
 mod apply;
 mod nodes;
 mod observe;
+mod turning;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,16 +21,19 @@ use crate::queue::{Next, Queue};
 use crate::traffic::Class;
 use crate::workers::Controller;
 use apply::{Outcome, apply};
+use turning::Turning;
 
 pub(crate) struct Sandboxes {
     context: Arc<Context>,
     /// Since when a write that can wait has been put off, by Sandbox.
     put_off: Mutex<HashMap<Uid, Timestamp>>,
+    turning: Turning,
 }
 
 impl Sandboxes {
     pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, put_off: Mutex::default() }
+        let turning = Turning::new(&context.metrics);
+        Self { context, put_off: Mutex::default(), turning }
     }
 }
 
@@ -42,6 +46,7 @@ impl Controller for Sandboxes {
 
     async fn reconcile(&self, key: &Key) -> Next {
         let Some(observed) = self.observe(key).await else {
+            self.turning.forget(key);
             return self.context.tell_unreadable::<SandboxView>(key, Class::Sandbox).await;
         };
         let plan = plan(&observed, self.context.now());
@@ -67,16 +72,17 @@ enum Reported {
 impl Sandboxes {
     async fn report(&self, after: &Observed, troubles: &[Trouble]) -> Reported {
         let now = self.context.now();
+        self.turning.catch_up(&after.sandbox);
         let next = status(after, troubles, now);
         match status_is_due(&after.sandbox, &next, now) {
             Due::No => Reported::Settled(None),
             Due::At(time) => Reported::Settled(Some(time)),
             Due::Now => {
-                let class = apply::class(&after.sandbox);
-                match self.context.carry_out(&next.write(&after.sandbox), class).await {
-                    Ok(()) => Reported::Settled(None),
-                    Err(_) => Reported::Failed,
-                }
+                let (sandbox, class) = (&after.sandbox, apply::class(&after.sandbox));
+                let telling = Turning::begin(&self.context, sandbox, &next, now);
+                let written = self.context.carry_out(&next.write(sandbox), class).await;
+                self.turning.end(sandbox, telling, &written);
+                if written.is_ok() { Reported::Settled(None) } else { Reported::Failed }
             }
         }
     }

@@ -2,8 +2,10 @@
 //! its consequences are named under one lock, and nobody sees half of it.
 
 mod allocation;
+mod census;
 mod claims;
 mod index;
+mod moments;
 mod pods;
 mod pools;
 mod sandboxes;
@@ -13,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use asb_core::allocation::Book;
+use asb_core::census::{Category, Membership};
 use asb_core::document::Documents;
 use asb_core::object::{Key, MissingMetadata, Owner, Uid};
 use asb_core::views::{
@@ -23,8 +26,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::cache::{Cache, Change, Entry};
+use census::Tally;
 use index::Index;
 pub(crate) use index::hash_key;
+use moments::Moments;
 
 /// An object that a controller is to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +64,14 @@ pub(crate) struct World {
     pub(crate) book: Book,
     /// How long members took that became Ready, by pool, until the pool has looked.
     starts: BTreeMap<Key, Vec<SignedDuration>>,
+    /// When claims came that do not say so yet.
+    pub(crate) arrivals: Moments,
+    /// When Sandboxes were asked to suspend or to resume that have not yet done so.
+    pub(crate) mode_changes: Moments,
+    /// How many Sandboxes there are, of each sort.
+    pub(crate) census: Tally<Category>,
+    /// How many Sandboxes pools have, of each sort.
+    memberships: Tally<Membership>,
     /// The time of the change that is being made.
     pub(crate) now: Timestamp,
     documents: Documents,

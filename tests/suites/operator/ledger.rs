@@ -19,7 +19,11 @@ pub(crate) struct Entry {
 
 /// All writes through one client, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Vec<Entry>>>);
+pub(crate) struct Ledger {
+    written: Arc<Mutex<Vec<Entry>>>,
+    /// Writes of which the next is carried out, and nobody hears of it.
+    unanswered: Arc<Mutex<Vec<String>>>,
+}
 
 impl Ledger {
     /// A client that goes through `client` and notes what it writes here.
@@ -27,13 +31,29 @@ impl Ledger {
         let (ledger, inner) = (self.clone(), client.clone());
         let service = service_fn(move |request: Request<Body>| {
             let (ledger, inner) = (ledger.clone(), inner.clone());
-            async move { inner.send(ledger.note(request).await?).await }
+            async move {
+                let (request, is_lost) = ledger.note(request).await?;
+                let answer = inner.send(request).await?;
+                if is_lost { Err(kube::Error::Service("the answer was lost".into())) } else { Ok(answer) }
+            }
         });
         Client::new(service, client.default_namespace())
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Loses the answer to the next write of this sort: `"PATCH sandboxclaims/status"`.
+    pub(crate) fn lose_answer(&self, write: &str) {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).push(write.to_owned());
+    }
+
+    /// Whether the answer to this write is to be lost.
+    fn loses(&self, entry: &Entry) -> bool {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = unanswered.iter().position(|write| *write == entry.to_string());
+        place.map(|place| unanswered.remove(place)).is_some()
     }
 
     /// How often something was written: `"PATCH pods"`, `"PATCH sandboxes/status"`.
@@ -46,16 +66,17 @@ impl Ledger {
         self.entries().iter().filter(|entry| entry.name == name).map(ToString::to_string).collect()
     }
 
-    /// Notes a request, which is handed back as it was.
-    async fn note(&self, request: Request<Body>) -> kube::Result<Request<Body>> {
+    /// Notes a request, which is handed back as it was, and whether its answer is to be lost.
+    async fn note(&self, request: Request<Body>) -> kube::Result<(Request<Body>, bool)> {
         if request.method() == Method::GET {
-            return Ok(request);
+            return Ok((request, false));
         }
         let (head, body) = request.into_parts();
         let body = body.collect_bytes().await?;
         let entry = Entry::read(&head.method, head.uri.path(), &body);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
-        Ok(Request::from_parts(head, Body::from(body)))
+        let is_lost = self.loses(&entry);
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        Ok((Request::from_parts(head, Body::from(body)), is_lost))
     }
 }
 

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use super::{Observed, binding, sync};
 use crate::allocation::Cold;
-use crate::views::{ClaimView, Launch, Request, SandboxView};
+use crate::census::{self, Launching};
+use crate::views::{ClaimView, Launch, Request, SandboxView, TemplateView};
 
 /// What was done to get a claim its Sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Launched {
     pub start: Start,
     /// The pool that was asked, or gave.
     pub pool: Arc<str>,
+    /// The template that the Sandbox is of, if it says so.
+    pub template: Option<Arc<str>>,
     pub at: Timestamp,
 }
 
@@ -40,11 +43,29 @@ impl Start {
         claim.needs_fresh_sandbox().then_some(why)
     }
 
-    fn type_(self) -> &'static str {
-        if matches!(self, Self::WarmReady | Self::WarmStarting) { WARM } else { COLD }
+    pub fn launching(self) -> Launching {
+        if matches!(self, Self::WarmReady | Self::WarmStarting) { Launching::Warm } else { Launching::Cold }
     }
 
-    fn reason(self) -> &'static str {
+    /// The reason of that name, if there is one.
+    pub(super) fn reason_named(name: &str) -> Option<&'static str> {
+        Self::ALL.into_iter().map(Self::reason).find(|reason| *reason == name)
+    }
+
+    const ALL: [Self; 10] = [
+        Self::WarmReady,
+        Self::WarmStarting,
+        Self::ColdForEnv,
+        Self::ColdForVolumes,
+        Self::ColdByBook(Cold::Asked),
+        Self::ColdByBook(Cold::NoPool),
+        Self::ColdByBook(Cold::PoolOff),
+        Self::ColdByBook(Cold::Empty),
+        Self::ColdByBook(Cold::NothingSoon),
+        Self::ColdByBook(Cold::Waited),
+    ];
+
+    pub fn reason(self) -> &'static str {
         match self {
             Self::WarmReady => "WarmSandboxReady",
             Self::WarmStarting => "WarmSandboxStarting",
@@ -85,8 +106,6 @@ impl From<Cold> for Start {
     }
 }
 
-const WARM: &str = "Warm";
-const COLD: &str = "Cold";
 /// Who launched it did not live to tell why.
 const UNKNOWN: &str = "Unknown";
 
@@ -94,15 +113,15 @@ impl Launched {
     pub(super) fn warm(member: &SandboxView, at: Timestamp) -> Self {
         let start = if member.is_ready() { Start::WarmReady } else { Start::WarmStarting };
         let pool = member.metadata.owner.as_ref().map_or_else(|| "".into(), |owner| Arc::clone(&owner.name));
-        Self { start, pool, at }
+        Self { start, pool, template: census::template(&member.metadata), at }
     }
 
-    pub(super) fn cold(start: Start, claim: &ClaimView, at: Timestamp) -> Self {
+    pub(super) fn cold(start: Start, claim: &ClaimView, template: &TemplateView, at: Timestamp) -> Self {
         let pool = match &claim.request {
             Request::Pool(pool) => pool.as_str().into(),
             Request::Template { .. } | Request::Fresh { .. } => "".into(),
         };
-        Self { start, pool, at }
+        Self { start, pool, template: Some(template.metadata.name().into()), at }
     }
 }
 
@@ -130,7 +149,7 @@ pub(super) fn tell(
 
 fn begin(observed: &Observed<'_>, launched: &Launched) -> Launch {
     Launch {
-        type_: launched.start.type_().to_owned(),
+        type_: type_(launched.start.launching()).to_owned(),
         reason: launched.start.reason().to_owned(),
         message: launched.start.message().to_owned(),
         pool: launched.pool.to_string(),
@@ -152,7 +171,14 @@ fn reconstruct(observed: &Observed<'_>, sandbox: &SandboxView) -> Launch {
 fn type_of(claim: &ClaimView, sandbox: &SandboxView) -> &'static str {
     let label =
         sandbox.metadata.label(labels::LAUNCH_TYPE).unwrap_or_else(|| sync::launch_type(claim, sandbox));
-    if label == labels::LAUNCH_WARM { WARM } else { COLD }
+    type_(if label == labels::LAUNCH_WARM { Launching::Warm } else { Launching::Cold })
+}
+
+fn type_(launching: Launching) -> &'static str {
+    match launching {
+        Launching::Warm => "Warm",
+        Launching::Cold => "Cold",
+    }
 }
 
 fn time(at: Timestamp) -> String {

@@ -9,6 +9,7 @@ mod service;
 mod status;
 mod suspension;
 mod termination;
+mod turns;
 mod volumes;
 
 use serde_json::Value;

@@ -11,6 +11,7 @@ use asb_core::views::{
 use asb_types::annotations::SANDBOX_NAME;
 use asb_types::labels::LEGACY_SANDBOX_NAME;
 use asb_types::names;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::notes::Note;
@@ -31,6 +32,8 @@ impl Readings {
 /// What the caches hold, by reference count, so that it stays as it was.
 pub(super) struct Snapshot {
     pub(super) claim: Arc<ClaimView>,
+    /// When it came, where it does not say so itself.
+    pub(super) arrival: Option<Timestamp>,
     bound: Vec<Arc<SandboxView>>,
     assigned: Option<Arc<SandboxView>>,
     recorded: Option<Arc<SandboxView>>,
@@ -78,9 +81,14 @@ impl Snapshot {
                 .network_policies
                 .get(&key.sibling(&names::legacy_claim_network_policy(&key.name)))
                 .cloned(),
+            arrival: world.arrivals.get(&claim.metadata),
             pool,
             claim,
         })
+    }
+
+    pub(super) fn has_bound(&self, sandbox: &Key) -> bool {
+        self.bound.iter().any(|bound| bound.metadata.key == *sandbox)
     }
 
     pub(super) fn bound(&self) -> Vec<&SandboxView> {

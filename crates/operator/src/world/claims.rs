@@ -17,6 +17,7 @@ impl Held for ClaimView {
             Some(key.sibling(claim.request.pool()))
         };
         world.claims_of_pool.update(key, pool(&change.before), pool(&change.after));
+        world.note_arrival(change);
         wakes.push(Wake::Claim(key.clone()));
     }
 }
