@@ -11,20 +11,27 @@ const COMMIT: &str = "ASB_GIT_COMMIT";
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 fn main() -> io::Result<()> {
-    let mut directives =
-        vec!["rerun-if-changed=build.rs".to_owned(), format!("rerun-if-env-changed={COMMIT}")];
-    directives.push(format!("rerun-if-env-changed={EPOCH}"));
-    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let commit = env::var(COMMIT).ok().or_else(|| git(&["rev-parse", "HEAD"]).filter(|_| is_release));
-    let epoch = env::var(EPOCH).ok().or_else(|| git(&["show", "-s", "--format=%ct"]).filter(|_| is_release));
-    if is_release {
-        let places = ["HEAD", "logs/HEAD"].map(|file| git(&["rev-parse", "--git-path", file]));
-        directives.extend(places.into_iter().flatten().map(|path| format!("rerun-if-changed={path}")));
-    }
-    directives.extend(commit.map(|commit| format!("rustc-env=ASB_BUILD_COMMIT={commit}")));
-    directives.extend(epoch.map(|epoch| format!("rustc-env=ASB_BUILD_EPOCH={epoch}")));
+    let asks_git = env::var("PROFILE").is_ok_and(|profile| profile == "release") && is_repository();
+    let from_git = |arguments: &[&str]| if asks_git { git(arguments) } else { None };
+    let commit = env::var(COMMIT).ok().or_else(|| from_git(&["rev-parse", "HEAD"]));
+    let epoch = env::var(EPOCH).ok().or_else(|| from_git(&["show", "-s", "--format=%ct"]));
+    let places = ["HEAD", "logs/HEAD"].map(|file| from_git(&["rev-parse", "--git-path", file]));
+    let directives = [
+        Some("rerun-if-changed=build.rs".to_owned()),
+        Some(format!("rerun-if-env-changed={COMMIT}")),
+        Some(format!("rerun-if-env-changed={EPOCH}")),
+        commit.map(|commit| format!("rustc-env=ASB_BUILD_COMMIT={commit}")),
+        epoch.map(|epoch| format!("rustc-env=ASB_BUILD_EPOCH={epoch}")),
+    ];
+    let places = places.into_iter().flatten().map(|path| format!("rerun-if-changed={path}"));
     let mut output = io::stdout();
-    directives.iter().try_for_each(|directive| writeln!(output, "cargo::{directive}"))
+    let mut directives = directives.into_iter().flatten().chain(places);
+    directives.try_for_each(|directive| writeln!(output, "cargo::{directive}"))
+}
+
+/// Whether git knows this file. One that was unpacked into somebody's repository is not theirs.
+fn is_repository() -> bool {
+    git(&["ls-files", "--error-unmatch", "build.rs"]).is_some()
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -355,7 +355,7 @@ mod tests {
     async fn a_key_waits_from_the_time_at_which_it_is_due() {
         let queue = Queue::default();
         queue.add(&key("a"), Urgency::Live);
-        queue.done(&queue.next().await, Next::After(Duration::from_secs(60)));
+        queue.done(&queue.next().await, Next::After(Duration::from_mins(1)));
         tokio::time::advance(Duration::from_secs(63)).await;
         queue.next().await;
         assert_eq!((queue.meter().adds.get(), queue.meter().waits.sum()), (2, 3.0));

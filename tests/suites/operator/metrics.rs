@@ -19,17 +19,17 @@ const STARTUP: &str = "agent_sandbox_claim_controller_startup_latency_ms_count";
 const STEPS: &str = "agent_sandbox_claim_step_seconds_count";
 
 /// The sum of all samples of a name that bear these labels.
-fn sum(text: &str, name: &str, labels: &[&str]) -> f64 {
+fn sum(text: &str, name: &str, labels: &[&str]) -> u64 {
     let samples = text.lines().filter_map(|line| line.rsplit_once(' '));
     let wanted = samples.filter(|(series, _)| {
         let (own, rest) = series.split_once('{').unwrap_or((series, ""));
         own == name && labels.iter().all(|label| rest.contains(label))
     });
-    wanted.filter_map(|(_, value)| value.parse::<f64>().ok()).sum()
+    wanted.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
 /// Waits until the metrics say all of this: what is counted is counted a moment after it is seen.
-async fn says(stage: &Stage, expected: &[(&str, &[&str], f64)]) -> Result<()> {
+async fn says(stage: &Stage, expected: &[(&str, &[&str], u64)]) -> Result<()> {
     let is_said = || async {
         let text = stage.metrics.text();
         expected.iter().all(|(name, labels, value)| sum(&text, name, labels) == *value).then_some(())
@@ -85,20 +85,20 @@ async fn every_claim_is_measured_once_whichever_way_it_goes() -> Result<()> {
     says(
         &stage,
         &[
-            (launched, &[], 2.0),
-            (launched, &warm, 1.0),
-            (launched, &cold, 1.0),
-            (STARTUP, &of_warm, 1.0),
-            (STARTUP, &of_cold, 1.0),
-            ("agent_sandbox_client_claim_startup_latency_ms_count", &[], 1.0),
-            ("agent_sandbox_client_claim_startup_latency_ms_bucket", &["le=\"2500\""], 0.0),
-            ("agent_sandbox_claim_startup_latency_ms_count", &[], 0.0),
-            ("agent_sandbox_creation_latency_ms_count", &[], 2.0),
-            (STEPS, &["step=\"bound\"", "reason=\"WarmSandboxReady\""], 1.0),
-            (STEPS, &["step=\"ready\"", "reason=\"WarmSandboxReady\""], 1.0),
-            (STEPS, &["step=\"bound\"", "reason=\"WarmPoolSizeZero\""], 1.0),
-            (STEPS, &["step=\"ready\"", "reason=\"WarmPoolSizeZero\""], 1.0),
-            (STEPS, &[], 4.0),
+            (launched, &[], 2),
+            (launched, &warm, 1),
+            (launched, &cold, 1),
+            (STARTUP, &of_warm, 1),
+            (STARTUP, &of_cold, 1),
+            ("agent_sandbox_client_claim_startup_latency_ms_count", &[], 1),
+            ("agent_sandbox_client_claim_startup_latency_ms_bucket", &["le=\"2500\""], 0),
+            ("agent_sandbox_claim_startup_latency_ms_count", &[], 0),
+            ("agent_sandbox_creation_latency_ms_count", &[], 2),
+            (STEPS, &["step=\"bound\"", "reason=\"WarmSandboxReady\""], 1),
+            (STEPS, &["step=\"ready\"", "reason=\"WarmSandboxReady\""], 1),
+            (STEPS, &["step=\"bound\"", "reason=\"WarmPoolSizeZero\""], 1),
+            (STEPS, &["step=\"ready\"", "reason=\"WarmPoolSizeZero\""], 1),
+            (STEPS, &[], 4),
         ],
     )
     .await?;
@@ -109,8 +109,7 @@ async fn every_claim_is_measured_once_whichever_way_it_goes() -> Result<()> {
     stage.canary("canary").await?;
     let gauge = "agent_sandboxes";
     let claimed = ["owned_by=\"SandboxClaim\"", "ready_condition=\"true\""];
-    says(&stage, &[(STARTUP, &[], 0.0), (STEPS, &[], 0.0), (launched, &[], 0.0), (gauge, &claimed, 2.0)])
-        .await?;
+    says(&stage, &[(STARTUP, &[], 0), (STEPS, &[], 0), (launched, &[], 0), (gauge, &claimed, 2)]).await?;
     stage.finish().await
 }
 
@@ -123,17 +122,17 @@ async fn a_claim_that_changes_hands_is_measured_by_both() -> Result<()> {
     stage.claim("mine", "off", json!({})).await?;
     let is_bound = |claim: &SandboxClaim| claim.status.as_ref().is_some_and(|it| it.sandbox.name == "mine");
     wait::for_object(&stage.claims, "mine", "bound", is_bound).await?;
-    says(&stage, &[(STEPS, &["step=\"bound\""], 1.0), (STEPS, &["step=\"ready\""], 0.0)]).await?;
+    says(&stage, &[(STEPS, &["step=\"bound\""], 1), (STEPS, &["step=\"ready\""], 0)]).await?;
     stage.restart().await?;
     stage.start("mine").await?;
     stamped(&stage, "mine").await?;
     says(
         &stage,
         &[
-            (STARTUP, &["launch_type=\"cold\"", "sandbox_template=\"plain\""], 1.0),
-            (STEPS, &["step=\"bound\""], 0.0),
-            (STEPS, &["step=\"ready\"", "launch_type=\"cold\"", "reason=\"WarmPoolSizeZero\""], 1.0),
-            ("agent_sandbox_claim_creation_total", &[], 0.0),
+            (STARTUP, &["launch_type=\"cold\"", "sandbox_template=\"plain\""], 1),
+            (STEPS, &["step=\"bound\""], 0),
+            (STEPS, &["step=\"ready\"", "launch_type=\"cold\"", "reason=\"WarmPoolSizeZero\""], 1),
+            ("agent_sandbox_claim_creation_total", &[], 0),
         ],
     )
     .await?;
@@ -155,9 +154,9 @@ async fn what_was_done_without_an_answer_is_measured_all_the_same() -> Result<()
     says(
         &stage,
         &[
-            ("agent_sandbox_claim_creation_total", &["launch_type=\"warm\""], 1.0),
-            (STARTUP, &["launch_type=\"warm\""], 1.0),
-            (STEPS, &reason, 2.0),
+            ("agent_sandbox_claim_creation_total", &["launch_type=\"warm\""], 1),
+            (STARTUP, &["launch_type=\"warm\""], 1),
+            (STEPS, &reason, 2),
         ],
     )
     .await?;
@@ -188,17 +187,17 @@ async fn the_turns_of_a_sandboxs_life_are_counted() -> Result<()> {
     says(
         &stage,
         &[
-            ("agent_sandbox_suspend_total", &["result=\"requested\""], 1.0),
-            ("agent_sandbox_suspend_total", &["result=\"pod_terminated\""], 1.0),
-            ("agent_sandbox_suspend_latency_ms_count", &whose, 1.0),
-            ("agent_sandbox_resume_total", &["result=\"requested\""], 1.0),
-            ("agent_sandbox_resume_total", &["result=\"ready\""], 1.0),
-            ("agent_sandbox_resume_latency_ms_count", &whose, 1.0),
-            ("agent_sandbox_finished_total", &["reason=\"PodSucceeded\""], 1.0),
-            ("agent_sandbox_expired_total", &["shutdown_policy=\"Retain\""], 1.0),
-            ("agent_sandboxes", &["expired=\"true\"", "ready_condition=\"false\""], 1.0),
-            ("agent_sandboxes", &["expired=\"false\"", "ready_condition=\"true\""], 1.0),
-            ("agent_sandboxes", &[], 3.0),
+            ("agent_sandbox_suspend_total", &["result=\"requested\""], 1),
+            ("agent_sandbox_suspend_total", &["result=\"pod_terminated\""], 1),
+            ("agent_sandbox_suspend_latency_ms_count", &whose, 1),
+            ("agent_sandbox_resume_total", &["result=\"requested\""], 1),
+            ("agent_sandbox_resume_total", &["result=\"ready\""], 1),
+            ("agent_sandbox_resume_latency_ms_count", &whose, 1),
+            ("agent_sandbox_finished_total", &["reason=\"PodSucceeded\""], 1),
+            ("agent_sandbox_expired_total", &["shutdown_policy=\"Retain\""], 1),
+            ("agent_sandboxes", &["expired=\"true\"", "ready_condition=\"false\""], 1),
+            ("agent_sandboxes", &["expired=\"false\"", "ready_condition=\"true\""], 1),
+            ("agent_sandboxes", &[], 3),
         ],
     )
     .await?;
@@ -213,15 +212,12 @@ async fn dashboards_see_pools_queues_and_requests() -> Result<()> {
     stage.pool_with("pool", 2).await?;
     let size = "agent_sandbox_warmpool_size";
     let of_pool = ["warmpool_name=\"pool\"", "sandbox_template=\"pool\"", "sandbox_status=\"ready\""];
-    says(
-        &stage,
-        &[(size, &of_pool, 2.0), (size, &["warmpool_name=\"off\"", "sandbox_status=\"ready\""], 0.0)],
-    )
-    .await?;
+    says(&stage, &[(size, &of_pool, 2), (size, &["warmpool_name=\"off\"", "sandbox_status=\"ready\""], 0)])
+        .await?;
     let text = stage.metrics.text();
     assert!(text.contains("warmpool_name=\"off\""), "a pool without members is told of, too: {text}");
-    let created =
-        f64::from(u32::try_from(stage.ledger.count("POST sandboxes") + stage.ledger.count("POST pods"))?);
+    let created = stage.ledger.count("POST sandboxes") + stage.ledger.count("POST pods");
+    let created = u64::try_from(created)?;
     assert!(
         sum(&text, "rest_client_requests_total", &["code=\"201\"", "method=\"POST\""]) >= created,
         "{text}"

@@ -41,6 +41,14 @@ pub fn turns(
     }
 }
 
+/// Since when a Sandbox is coming back.
+enum Resuming {
+    /// The status does not say so yet.
+    Now,
+    /// The status has said so since.
+    Since(Timestamp),
+}
+
 /// From one status to the next.
 struct Step<'a> {
     before: &'a [Condition],
@@ -76,8 +84,11 @@ impl Step<'_> {
     fn resumption(&self) -> Vec<Turn> {
         let was_suspended = conditions::is_true(self.before, SUSPENDED);
         let is_new = was_suspended && !conditions::is_true(self.next, SUSPENDED);
-        let Some(begun) = self.resuming_since().filter(|_| !conditions::is_true(self.next, SUSPENDED)) else {
-            return Vec::new();
+        let resuming = self.resuming().filter(|_| !conditions::is_true(self.next, SUSPENDED));
+        let begun = match resuming {
+            None => return Vec::new(),
+            Some(Resuming::Now) => None,
+            Some(Resuming::Since(moment)) => Some(moment),
         };
         let problems = [sandbox_ready::RECONCILER_ERROR, sandbox_ready::INVALID_CONFIGURATION];
         let turns = [
@@ -88,18 +99,17 @@ impl Step<'_> {
         turns.into_iter().flatten().collect()
     }
 
-    /// Since when the status has said that the Sandbox is coming back: it was told that it is no longer suspended after it
-    /// was told that it is not Ready. Of one that has only just been asked, nothing is told yet.
-    fn resuming_since(&self) -> Option<Option<Timestamp>> {
+    /// Whether the Sandbox is coming back: it was told that it is no longer suspended after it was told that it is not Ready.
+    fn resuming(&self) -> Option<Resuming> {
         let suspended = conditions::find(self.before, SUSPENDED)?;
         if suspended.status == "True" {
-            return Some(None);
+            return Some(Resuming::Now);
         }
         let ready = conditions::find(self.before, READY).filter(|ready| ready.status != "True")?;
         let (back, away) = (suspended.last_transition_time.0, ready.last_transition_time.0);
         // Conditions know whole seconds.
         let is_resuming = back > away || back == away && self.asked_at.is_some();
-        is_resuming.then_some(Some(back))
+        is_resuming.then_some(Resuming::Since(back))
     }
 
     fn becomes_true(&self, type_: &str) -> bool {

@@ -43,7 +43,7 @@ struct Creation {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Launch {
+struct HandedOver {
     namespace: String,
     sandbox_template: String,
     launch_type: &'static str,
@@ -54,7 +54,7 @@ struct Launch {
 
 /// There are few of these, whatever users do: no label has a name of theirs.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Step {
+struct Stage {
     step: &'static str,
     launch_type: &'static str,
     reason: &'static str,
@@ -66,8 +66,8 @@ pub(crate) struct Claims {
     since_observed: Histograms<Startup>,
     since_requested: Histograms<Startup>,
     creations: Histograms<Creation>,
-    launches: Family<Launch, Counter>,
-    steps: Histograms<Step>,
+    launches: Family<HandedOver, Counter>,
+    steps: Histograms<Stage>,
 }
 
 impl Claims {
@@ -106,7 +106,7 @@ impl Claims {
             Launching::Warm => &*launched.pool,
             Launching::Cold => claim.request.pool(),
         };
-        let launch = Launch {
+        let labels = HandedOver {
             namespace: metadata.key.namespace.to_string(),
             sandbox_template: template(launched.template.as_ref()),
             launch_type: start.launching().as_str(),
@@ -114,7 +114,7 @@ impl Claims {
             pod_condition: if start == Start::WarmReady { "ready" } else { "not_ready" },
             created_by: normalized_created_by(metadata.label(CREATED_BY).unwrap_or_default()),
         };
-        self.launches.get_or_create(&launch).inc();
+        self.launches.get_or_create(&labels).inc();
         // A claim that lost its Sandbox or came back to life was first seen long before.
         if has_no_story(claim) {
             let took = launched.at.duration_since(first_observed);
@@ -152,8 +152,8 @@ impl Claims {
 
     fn step(&self, step: &'static str, launching: Launching, reason: &'static str, took: SignedDuration) {
         if !took.is_negative() {
-            let step = Step { step, launch_type: launching.as_str(), reason };
-            self.steps.get_or_create(&step).observe(took.as_secs_f64());
+            let labels = Stage { step, launch_type: launching.as_str(), reason };
+            self.steps.get_or_create(&labels).observe(took.as_secs_f64());
         }
     }
 }

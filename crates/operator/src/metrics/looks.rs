@@ -34,29 +34,29 @@ struct Controller {
 
 #[derive(Debug)]
 pub(super) struct Looks {
-    looks: Family<Look, Counter>,
+    results: Family<Look, Counter>,
     errors: Family<Controller, Counter>,
     times: Histograms<Controller>,
 }
 
 impl Looks {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let (looks, errors) = (Family::default(), Family::default());
+        let (results, errors) = (Family::default(), Family::default());
         let times = Histograms::new_with_constructor(|| Histogram::new(BUCKETS));
         let help = "Looks at an object, by what came of them";
-        registry.register("controller_runtime_reconcile", help, looks.clone());
+        registry.register("controller_runtime_reconcile", help, results.clone());
         let help = "Looks at an object that went wrong";
         registry.register("controller_runtime_reconcile_errors", help, errors.clone());
         let help = "How long a look at an object takes";
         registry.register("controller_runtime_reconcile_time_seconds", help, times.clone());
-        Self { looks, errors, times }.from_nothing()
+        Self { results, errors, times }.at_nought()
     }
 
     /// Says nought before anything has happened, so that the first time is seen as an increase.
-    fn from_nothing(self) -> Self {
+    fn at_nought(self) -> Self {
         for controller in CONTROLLERS {
             for result in RESULTS {
-                drop(self.looks.get_or_create(&Look { controller, result }));
+                drop(self.results.get_or_create(&Look { controller, result }));
             }
             drop(self.errors.get_or_create(&Controller { controller }));
         }
@@ -71,7 +71,7 @@ impl Looks {
             Next::After(_) => requeue_after,
             Next::Retry => error,
         };
-        self.looks.get_or_create(&Look { controller, result }).inc();
+        self.results.get_or_create(&Look { controller, result }).inc();
         if next == Next::Retry {
             self.errors.get_or_create(&Controller { controller }).inc();
         }

@@ -61,25 +61,27 @@ impl Queues {
     }
 
     fn gauges(&self, encoder: &mut DescriptorEncoder) -> Result<(), Error> {
-        let rows: [(&str, &str, fn(&Queue) -> f64); 3] = [
-            ("workqueue_depth", "Objects that wait to be looked at", |queue| count(queue.depth())),
-            (
-                "workqueue_unfinished_work_seconds",
-                "How long all looks that are under way have taken so far",
-                |queue| queue.load().total,
-            ),
-            (
-                "workqueue_longest_running_processor_seconds",
-                "How long the longest look that is under way has taken so far",
-                |queue| queue.load().longest,
-            ),
-        ];
-        for (name, help, measure) in rows {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for (controller, queue) in self.observer.queues() {
-                let labels = [("name", controller), ("controller", controller)];
-                ConstGauge::new(measure(queue)).encode(family.encode_family(&labels)?)?;
-            }
+        let help = "Objects that wait to be looked at";
+        self.gauge(encoder, "workqueue_depth", help, |queue| count(queue.depth()))?;
+        let (name, help) =
+            ("workqueue_unfinished_work_seconds", "How long all looks under way have taken so far");
+        self.gauge(encoder, name, help, |queue| queue.load().total)?;
+        let name = "workqueue_longest_running_processor_seconds";
+        let help = "How long the longest look under way has taken so far";
+        self.gauge(encoder, name, help, |queue| queue.load().longest)
+    }
+
+    fn gauge(
+        &self,
+        encoder: &mut DescriptorEncoder,
+        name: &str,
+        help: &str,
+        measure: impl Fn(&Queue) -> f64,
+    ) -> Result<(), Error> {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (controller, queue) in self.observer.queues() {
+            let labels = [("name", controller), ("controller", controller)];
+            ConstGauge::new(measure(queue)).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }
