@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use asb_operator::webhook::Webhook;
-use asb_operator::{Candidacy, LEASE, Operator, serve_health, serve_metrics};
+use asb_operator::{Candidacy, LEASE, Operator, Settings, serve_health, serve_metrics};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 async fn serve(duties: Duties) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-    let client = connection::connect(&duties.connection).await?;
+    let (client, api_server) = connection::connect(&duties.connection).await?;
     if surroundings::own_namespace().is_none() {
         for namespace in duties.namespaces() {
             surroundings::prepare(&client, &namespace).await;
@@ -61,7 +61,7 @@ async fn serve(duties: Duties) -> Result<()> {
             Some(Webhook::open(&client, listener, &webhook.host, webhook.certificates)?)
         }
     };
-    let operator = Operator::new(client, duties.settings, candidacy);
+    let operator = Operator::new(client, Settings { api_server, ..duties.settings }, candidacy);
     let (stop, last) = (CancellationToken::new(), CancellationToken::new());
     let mut around = JoinSet::new();
     if let Some(listener) = health {

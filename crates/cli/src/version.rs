@@ -15,8 +15,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let (own, kubernetes) = (env!("CARGO_PKG_VERSION"), asb_apiserver::KUBERNETES_VERSION);
+    let build = asb_operator::Build::of_this_program();
     output::print(&match arguments.output {
         Form::Text => format!("asb {own}, serving the API of Kubernetes {kubernetes}\n"),
-        Form::Json => format!("{:#}\n", json!({"asb": own, "kubernetes": kubernetes})),
+        Form::Json => format!(
+            "{:#}\n",
+            json!({"asb": own, "kubernetes": kubernetes, "commit": build.commit, "date": build.date})
+        ),
     })
 }

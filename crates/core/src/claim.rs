@@ -14,6 +14,7 @@ mod cold;
 mod env;
 mod events;
 mod expiry;
+mod measure;
 mod metadata;
 mod observed;
 mod problem;
@@ -44,6 +45,7 @@ use expiry::Expiry;
 
 pub use binding::recorded_name;
 pub use expiry::stumbled;
+pub use measure::{FirstReady, first_observed, has_no_story};
 pub use observed::{Observed, Referenced, Settings, Sighting, Source};
 pub use problem::Problem;
 pub use status::{Standing, Told, status};
@@ -267,7 +269,7 @@ fn start(observed: &Observed<'_>, why: Start, now: Timestamp) -> Plan {
     match cold::create(claim, template) {
         Err(problem) => Plan::problem(problem),
         Ok(write) => Plan {
-            launched: Some(Launched::cold(why, claim, now)),
+            launched: Some(Launched::cold(why, claim, template, now)),
             ..Plan::act(vec![write])
                 .with_event(events::provisioned(&names::cold_sandbox(claim.metadata.name())))
         },

@@ -6,6 +6,7 @@
 pub mod allocation;
 pub mod blueprint;
 mod canonical;
+pub mod census;
 pub mod claim;
 pub mod collision;
 pub mod conditions;

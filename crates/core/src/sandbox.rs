@@ -25,6 +25,7 @@ mod setback;
 mod status;
 mod termination;
 mod trouble;
+mod turns;
 mod volumes;
 
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use refusal::{Refusal, Thing};
 pub use setback::Setbacks;
 pub use status::{Status, status};
 pub use trouble::{Class, Part, Trouble};
+pub use turns::{Turn, turns};
 
 use expiry::Expiry;
 

@@ -102,6 +102,11 @@ impl<V: View> Cache<V> {
         self.objects.keys().collect()
     }
 
+    /// All objects that can be understood, in no order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<V>> {
+        self.objects.values().filter_map(|entry| entry.as_ref().ok())
+    }
+
     /// The objects whose controller has this UID, in the order of their names.
     pub(crate) fn owned_by(&self, uid: &Uid) -> impl Iterator<Item = &Arc<V>> {
         self.owned.get(uid).into_iter().flatten().filter_map(|key| self.get(key))

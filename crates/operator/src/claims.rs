@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use asb_core::allocation::{Answer as Booked, Asker};
 use asb_core::claim::{
-    Answer, Launched, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status, stumbled,
+    Answer, FirstReady, Launched, Observed, Plan, Problem, Standing, Step, Told, launch, plan, status,
+    stumbled,
 };
 use asb_core::object::Key;
 use asb_core::report::{Event, Failure};
@@ -68,6 +69,8 @@ impl Claims {
     /// Makes one plan and carries it out. Says when to look again, unless there is more to do now.
     async fn advance(&self, snapshot: &Snapshot, readings: &mut Readings) -> Option<Next> {
         let (claim, now) = (&*snapshot.claim, self.context.now());
+        self.notes().open(claim, snapshot.arrival.unwrap_or(now));
+        self.catch_up(snapshot);
         let note = self.notes().open(claim, now);
         let bound = snapshot.bound();
         let observed = snapshot.observed(&bound, readings, &note, &self.context.settings.claims);
@@ -95,8 +98,11 @@ impl Claims {
             Step::Act(ref writes) => match self.context.carry_out(writes, Class::Claim).await {
                 Ok(()) => self.acted(claim, plan),
                 Err(stumble) => {
-                    self.doubt(claim, &stumble, plan.launched);
+                    self.doubt(claim, &stumble, plan.launched.clone());
                     let is_open = matches!(stumble, Stumble::Unanswered(..));
+                    if let (Stumble::Unanswered(target, _), true) = (&stumble, plan.launched.is_some()) {
+                        self.notes().attempted(claim, target.key.clone(), plan);
+                    }
                     let failure = stumble.told()?;
                     // What may yet become the claim's stays in its hands: another one beside it would be one too many.
                     if !is_open {
@@ -179,10 +185,28 @@ impl Claims {
         None
     }
 
+    /// What follows from writes that were done, as it turns out, although nobody had answered.
+    fn catch_up(&self, snapshot: &Snapshot) {
+        let claim = &*snapshot.claim;
+        let attempt = self.notes().take_attempt(claim);
+        if let Some(attempt) = attempt.filter(|attempt| snapshot.has_bound(&attempt.sandbox)) {
+            self.acted(claim, attempt.plan);
+        }
+        let telling = self.notes().take_telling(claim);
+        if let Some(first_ready) = telling.filter(|telling| telling.was_told(claim)) {
+            self.first_ready(claim, &first_ready);
+        }
+    }
+
     /// What follows from writes that were done.
     fn acted(&self, claim: &ClaimView, plan: Plan) -> Option<Next> {
         self.record(claim, &plan.events);
         if let Some(launched) = plan.launched {
+            let (launched, note) = (
+                Launched { at: self.context.now(), ..launched },
+                self.notes().open(claim, self.context.now()),
+            );
+            self.context.metrics.claims.launched(claim, &launched, note.first_observed);
             self.notes().launched(claim, launched);
         }
         None
@@ -192,6 +216,11 @@ impl Claims {
         for event in events.iter().filter(|_| self.context.settings.claim_events) {
             self.context.recorder.record(event, Kind::SandboxClaim, &claim.metadata);
         }
+    }
+
+    fn first_ready(&self, claim: &ClaimView, first_ready: &FirstReady) {
+        let namespace = &claim.metadata.key.namespace;
+        self.context.metrics.claims.first_ready(namespace, first_ready, self.context.now());
     }
 
     /// Writes the status, sends what may wait on its way, and says when to look again.
@@ -209,10 +238,16 @@ impl Claims {
             Err(Stumble::Outdated) => return Next::Again,
             Err(stumble) => {
                 self.doubt(claim, &stumble, None);
+                if let (Stumble::Unanswered(..), Some(first_ready)) = (&stumble, told.first_ready) {
+                    self.notes().tried_to_tell(claim, first_ready);
+                }
                 return Next::Retry;
             }
         }
         self.record(claim, events);
+        if let Some(first_ready) = &told.first_ready {
+            self.first_ready(claim, first_ready);
+        }
         if standing.sandbox.is_some() {
             self.leave(claim);
         }

@@ -11,6 +11,7 @@ use crate::caches::Caches;
 use crate::clock::{Clock, Dice};
 use crate::events::Recorder;
 use crate::memory::Memory;
+use crate::metrics::Metrics;
 use crate::queue::Next;
 use crate::settings::Settings;
 use crate::traffic::Class;
@@ -24,6 +25,7 @@ pub(crate) struct Context {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dice: Arc<Dice>,
     pub(crate) settings: Settings,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// Why a plan was not carried out to its end.

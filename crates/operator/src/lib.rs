@@ -54,7 +54,7 @@ use writer::Writer;
 pub use asb_core::lease::Terms;
 pub use clock::{Clock, Dice, SystemClock};
 pub use leadership::{Candidacy, LEASE};
-pub use metrics::Metrics;
+pub use metrics::{Build, Metrics};
 pub use observer::Observer;
 pub use probes::{serve_health, serve_metrics};
 pub use settings::{Settings, Workers};
@@ -95,9 +95,10 @@ impl Operator {
             children: settings.children,
             extensions: settings.extensions,
         };
-        let mut background = watches::start(&client, &caches, &reach);
         let observer = Observer::new(&caches);
-        let metrics = Arc::new(Metrics::new(observer.clone()));
+        let metrics = Arc::new(Metrics::new(observer.clone(), settings.workers));
+        let client = metrics.requests.over(&client, &settings.api_server);
+        let mut background = watches::start(&client, &caches, &reach);
         let (recorder, sending) = Recorder::new(
             client.clone(),
             Arc::clone(&traffic),
@@ -108,7 +109,9 @@ impl Operator {
         background.spawn(sending);
         let tenure = Arc::new(Tenure::default());
         let writer = Writer::new(client.clone(), Arc::clone(&caches), traffic, Arc::clone(&tenure));
-        let context = Arc::new(Context { caches, writer, recorder, clock, dice, settings });
+        let measured = Arc::clone(&metrics);
+        let context =
+            Arc::new(Context { caches, writer, recorder, clock, dice, settings, metrics: measured });
         Self { client, context, candidacy, tenure, observer, metrics, background }
     }
 
@@ -177,7 +180,7 @@ impl Operator {
     fn crew(&self) -> Crew {
         let (context, workers) = (&self.context, self.context.settings.workers);
         let mut crew = Crew::new(&context.caches, &self.metrics);
-        crew.hire(Sandboxes(Arc::clone(context)), workers.sandboxes);
+        crew.hire(Sandboxes::new(Arc::clone(context)), workers.sandboxes);
         if context.settings.extensions {
             let errands = Arc::clone(&crew.errands);
             crew.hire(Claims::new(Arc::clone(context), Arc::clone(&errands)), workers.claims);

@@ -1,14 +1,22 @@
 //! How the operator is doing, for probes and metrics.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use asb_core::census::{Category, Membership};
 
 use crate::caches::Caches;
 use crate::claims::Claims;
 use crate::pools::Pools;
+use crate::queue::Queue;
 use crate::sandboxes::Sandboxes;
 use crate::templates::Templates;
 use crate::workers::Controller;
+use crate::world::World;
+
+/// The controllers, as metrics name them.
+pub(crate) const CONTROLLERS: [&str; 4] = [Sandboxes::NAME, Claims::NAME, Pools::NAME, Templates::NAME];
 
 /// Sees the operator from outside, whatever it is doing.
 #[derive(Clone, Debug)]
@@ -41,14 +49,21 @@ impl Observer {
         self.caches.sizes()
     }
 
-    /// How many objects wait to be looked at, by controller.
-    pub(crate) fn depths(&self) -> [(&'static str, usize); 4] {
+    /// What waits to be looked at, by controller.
+    pub(crate) fn queues(&self) -> [(&'static str, &Queue); 4] {
         let caches = &self.caches;
-        [
-            (Sandboxes::NAME, Sandboxes::queue(caches).depth()),
-            (Claims::NAME, Claims::queue(caches).depth()),
-            (Pools::NAME, Pools::queue(caches).depth()),
-            (Templates::NAME, Templates::queue(caches).depth()),
-        ]
+        let queues =
+            [Sandboxes::queue(caches), Claims::queue(caches), Pools::queue(caches), Templates::queue(caches)];
+        std::array::from_fn(|place| (CONTROLLERS[place], queues[place]))
+    }
+
+    /// How many Sandboxes there are, of each sort.
+    pub(crate) fn census(&self) -> BTreeMap<Category, u64> {
+        self.caches.read(|world| world.census.counts().clone())
+    }
+
+    /// How many members pools have, of each sort. A pool without any that is Ready says so.
+    pub(crate) fn members(&self) -> BTreeMap<Membership, u64> {
+        self.caches.read(World::members)
     }
 }

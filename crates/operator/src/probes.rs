@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::ACCEPT;
 use http::{Method, Request, StatusCode};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::listener::{reply, serve, text};
-use crate::metrics::{self, Metrics};
+use crate::metrics::{Format, Metrics};
 use crate::observer::Observer;
 
 /// For how long the webhook serves before it alone makes us ready.
@@ -82,7 +83,8 @@ pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>, stop: C
     let handler = move |request: Request<_>| {
         let answer = match (request.method(), request.uri().path()) {
             (&Method::GET, "/metrics") => {
-                reply(StatusCode::OK, metrics::CONTENT_TYPE, metrics.text().into_bytes())
+                let format = Format::accepted(&accepted(&request));
+                reply(StatusCode::OK, format.content_type(), metrics.in_format(format).into_bytes())
             }
             (_, "/metrics") => text(StatusCode::METHOD_NOT_ALLOWED, "only to be read\n"),
             _ => text(StatusCode::NOT_FOUND, "there is /metrics\n"),
@@ -92,9 +94,23 @@ pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>, stop: C
     serve(listener, None, handler, stop).await;
 }
 
+/// What the client accepts, which it may say in several headers.
+fn accepted<B>(request: &Request<B>) -> String {
+    let headers = request.headers().get_all(ACCEPT).into_iter();
+    headers.filter_map(|header| header.to_str().ok()).collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_headers_are_one() {
+        let request =
+            Request::builder().header(ACCEPT, "text/html").header(ACCEPT, "*/*;q=0.1").body(()).unwrap();
+        assert_eq!(accepted(&request), "text/html,*/*;q=0.1");
+        assert_eq!(accepted(&Request::new(())), "");
+    }
 
     fn ask(path: &str, is_synced: bool, conversion: Conversion) -> u16 {
         health(&Method::GET, path, is_synced, conversion).0.as_u16()

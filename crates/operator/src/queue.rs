@@ -1,6 +1,8 @@
 //! The keys that one controller is to look at: each once however often it is named, never two at a time for one key, the
 //! urgent ones first, failed ones after a while.
 
+mod meter;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,6 +10,8 @@ use std::time::Duration;
 use asb_core::object::Key;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+pub(crate) use meter::{Load, Meter};
 
 /// What goes first. Within one urgency, first come, first served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,25 +42,54 @@ const LAST_RETRY: Duration = Duration::from_mins(5);
 pub(crate) struct Queue {
     state: Mutex<State>,
     wake: Notify,
+    meter: Meter,
 }
 
 #[derive(Debug, Default)]
 struct State {
     ready: BTreeMap<(Urgency, u64), Key>,
-    /// Where each ready key stands.
-    places: HashMap<Key, (Urgency, u64)>,
+    /// Where each ready key stands, and since when it is ready.
+    places: HashMap<Key, ((Urgency, u64), Instant)>,
     later: BTreeMap<(Instant, u64), Key>,
     /// When each delayed key is due.
     due: HashMap<Key, (Instant, u64)>,
-    /// Keys being looked at, and whether they were named again meanwhile.
-    running: BTreeMap<Key, Option<Urgency>>,
+    running: BTreeMap<Key, Look>,
     failures: HashMap<Key, u32>,
     sequence: u64,
 }
 
+/// A key that is being looked at.
+#[derive(Debug)]
+struct Look {
+    since: Instant,
+    /// Whether it was named again meanwhile, and when.
+    named: Option<(Urgency, Instant)>,
+}
+
+/// A key that was taken, or when there may be one.
+enum Taken {
+    Key { key: Key, waited: Duration },
+    NothingUntil(Option<Instant>),
+}
+
+/// What became of a key that was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Added {
+    /// It waits to be looked at.
+    Ready,
+    /// It waited already, and comes sooner now.
+    Sooner,
+    /// It is looked at again once the look at it is over.
+    Later,
+    /// It waited already.
+    Known,
+}
+
 impl Queue {
     pub(crate) fn add(&self, key: &Key, urgency: Urgency) {
-        if self.state().add(key, urgency) {
+        let added = self.state().add(key, urgency, Instant::now());
+        self.count(added);
+        if matches!(added, Added::Ready | Added::Sooner) {
             self.wake.notify_one();
         }
     }
@@ -64,22 +97,31 @@ impl Queue {
     /// The next key to look at. It must be handed back to [`Queue::done`].
     pub(crate) async fn next(&self) -> Key {
         loop {
-            let (key, due) = self.state().take(Instant::now());
-            if let Some(key) = key {
-                // Whoever is woken takes one key; another may be ready for someone else.
-                self.wake.notify_one();
-                return key;
-            }
+            let taken = self.take();
             let notified = self.wake.notified();
-            match due {
-                Some(due) => drop(tokio::time::timeout_at(due, notified).await),
-                None => notified.await,
+            match taken {
+                Taken::Key { key, waited } => {
+                    self.meter.waits.observe(waited.as_secs_f64());
+                    // Whoever is woken takes one key; another may be ready for someone else.
+                    self.wake.notify_one();
+                    return key;
+                }
+                Taken::NothingUntil(Some(due)) => drop(tokio::time::timeout_at(due, notified).await),
+                Taken::NothingUntil(None) => notified.await,
             }
         }
     }
 
     pub(crate) fn done(&self, key: &Key, next: Next) {
-        self.state().done(key, next, Instant::now());
+        let now = Instant::now();
+        let (took, added) = self.state().done(key, next, now);
+        if let Some(took) = took {
+            self.meter.looks.observe(took.as_secs_f64());
+        }
+        if matches!(next, Next::Again | Next::Retry) {
+            self.meter.retries.inc();
+        }
+        self.count(added);
         self.wake.notify_one();
     }
 
@@ -109,48 +151,80 @@ impl Queue {
         self.state().ready.len()
     }
 
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// How much is being looked at.
+    pub(crate) fn load(&self) -> Load {
+        let (state, now) = (self.state(), Instant::now());
+        let times = || state.running.values().map(|look| now.duration_since(look.since).as_secs_f64());
+        Load { workers: state.running.len(), total: times().sum(), longest: times().fold(0.0, f64::max) }
+    }
+
+    fn take(&self) -> Taken {
+        let (taken, due) = self.state().take(Instant::now());
+        self.meter.adds.inc_by(due);
+        taken
+    }
+
+    fn count(&self, added: Added) {
+        if matches!(added, Added::Ready | Added::Later) {
+            self.meter.adds.inc();
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Whether there is something new to take.
-    fn add(&mut self, key: &Key, urgency: Urgency) -> bool {
-        if let Some(named) = self.running.get_mut(key) {
-            *named = Some(named.map_or(urgency, |known| known.min(urgency)));
-            return false;
+    fn add(&mut self, key: &Key, urgency: Urgency, now: Instant) -> Added {
+        if let Some(look) = self.running.get_mut(key) {
+            let known = look.named.replace((urgency, now));
+            let Some(known) = known else { return Added::Later };
+            look.named = Some((known.0.min(urgency), known.1));
+            return Added::Known;
         }
-        if let Some(place) = self.places.get(key) {
+        let mut since = now;
+        if let Some((place, known_since)) = self.places.get(key) {
             if place.0 <= urgency {
-                return false;
+                return Added::Known;
             }
+            since = *known_since;
             self.ready.remove(place);
         }
         let place = (urgency, self.number());
         self.ready.insert(place, key.clone());
-        self.places.insert(key.clone(), place);
-        true
+        match self.places.insert(key.clone(), (place, since)) {
+            Some(_) => Added::Sooner,
+            None => Added::Ready,
+        }
     }
 
-    fn take(&mut self, now: Instant) -> (Option<Key>, Option<Instant>) {
+    /// Takes the next key, and says how many came to be due meanwhile.
+    fn take(&mut self, now: Instant) -> (Taken, u64) {
+        let mut count = 0;
         while let Some(first) = self.later.first_entry().filter(|first| first.key().0 <= now) {
-            let key = first.remove();
+            let (due, key) = (first.key().0, first.remove());
             self.due.remove(&key);
-            self.add(&key, Urgency::Live);
+            count += u64::from(self.add(&key, Urgency::Live, due) == Added::Ready);
         }
         let Some((_, key)) = self.ready.pop_first() else {
-            return (None, self.later.first_key_value().map(|((due, _), _)| *due));
+            return (Taken::NothingUntil(self.later.first_key_value().map(|((due, _), _)| *due)), count);
         };
-        self.places.remove(&key);
+        let since = self.places.remove(&key).map_or(now, |(_, since)| since);
         // What was due later was decided on what is now old; this look decides anew.
         self.undelay(&key);
-        self.running.insert(key.clone(), None);
-        (Some(key), None)
+        self.running.insert(key.clone(), Look { since: now, named: None });
+        (Taken::Key { key, waited: now.duration_since(since) }, count)
     }
 
-    fn done(&mut self, key: &Key, next: Next, now: Instant) {
-        let named = self.running.remove(key).flatten();
+    /// How long the look took, and whether the key waits to be looked at again.
+    fn done(&mut self, key: &Key, next: Next, now: Instant) -> (Option<Duration>, Added) {
+        let look = self.running.remove(key);
+        let mut added = Added::Known;
         match next {
             Next::Settled => drop(self.failures.remove(key)),
             Next::After(delay) => {
@@ -158,7 +232,7 @@ impl State {
                 self.delay(key, now + delay);
             }
             Next::Again => match self.fail(key) {
-                0 => drop(self.add(key, Urgency::Live)),
+                0 => added = self.add(key, Urgency::Live, now),
                 failures => self.delay(key, now + pause(failures - 1)),
             },
             Next::Retry => {
@@ -166,9 +240,11 @@ impl State {
                 self.delay(key, now + pause(failures));
             }
         }
-        if let Some(urgency) = named {
-            self.add(key, urgency);
+        if let Some((urgency, since)) = look.as_ref().and_then(|look| look.named) {
+            // It was counted when it was named.
+            self.add(key, urgency, since);
         }
+        (look.map(|look| now.duration_since(look.since)), added)
     }
 
     /// How often in a row it had not worked before.
@@ -281,5 +357,34 @@ mod tests {
         assert_eq!(started.elapsed(), Duration::ZERO);
         let nothing = tokio::time::timeout(Duration::from_mins(10), queue.next()).await;
         assert!(nothing.is_err(), "the earlier time no longer counts");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_is_counted_when_it_comes_to_wait_and_its_wait_is_timed_from_then() {
+        let queue = Queue::default();
+        queue.add(&key("a"), Urgency::Backlog);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        queue.add(&key("a"), Urgency::Live);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let running = queue.next().await;
+        queue.add(&key("a"), Urgency::Live);
+        queue.add(&key("a"), Urgency::Live);
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(queue.load(), Load { workers: 1, total: 5.0, longest: 5.0 });
+        queue.done(&running, Next::Retry);
+        let (meter, waits) = (queue.meter(), queue.meter().waits.sum());
+        assert_eq!((meter.adds.get(), meter.retries.get(), waits, meter.looks.sum()), (2, 1, 2.0, 5.0));
+        queue.next().await;
+        assert_eq!((meter.adds.get(), meter.waits.sum()), (2, 7.0), "it was named five seconds before");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_waits_from_the_time_at_which_it_is_due() {
+        let queue = Queue::default();
+        queue.add(&key("a"), Urgency::Live);
+        queue.done(&queue.next().await, Next::After(Duration::from_mins(1)));
+        tokio::time::advance(Duration::from_secs(63)).await;
+        queue.next().await;
+        assert_eq!((queue.meter().adds.get(), queue.meter().waits.sum()), (2, 3.0));
     }
 }

@@ -4,6 +4,7 @@ mod apply;
 mod nodes;
 mod notes;
 mod observe;
+mod turning;
 
 use std::sync::Arc;
 
@@ -22,10 +23,14 @@ use crate::queue::{Next, Queue, Urgency};
 use crate::traffic::Class;
 use crate::workers::Controller;
 use apply::{Outcome, apply};
+use turning::Turning;
 
 pub(crate) use notes::Notes;
 
-pub(crate) struct Sandboxes(pub(crate) Arc<Context>);
+pub(crate) struct Sandboxes {
+    context: Arc<Context>,
+    turning: Turning,
+}
 
 impl Controller for Sandboxes {
     const NAME: &'static str = "sandbox";
@@ -35,9 +40,10 @@ impl Controller for Sandboxes {
     }
 
     async fn reconcile(&self, key: &Key) -> Next {
-        let context = &self.0;
+        let context = &self.context;
         let Some(observed) = self.observe(key).await else {
             context.memory().sandboxes.forget(key);
+            self.turning.forget(key);
             return context.tell_unreadable::<SandboxView>(key, Class::Sandbox).await;
         };
         let plan = plan(&observed, context.now());
@@ -70,18 +76,24 @@ enum Reported {
 }
 
 impl Sandboxes {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        let turning = Turning::new(&context.metrics);
+        Self { context, turning }
+    }
+
     async fn report(&self, after: &Observed, troubles: &[Trouble]) -> Reported {
-        let now = self.0.now();
+        let now = self.context.now();
+        self.turning.catch_up(&after.sandbox);
         let next = status(after, troubles, now);
         match status_is_due(&after.sandbox, &next, now) {
             Due::No => Reported::Settled(None),
             Due::At(time) => Reported::Settled(Some(time)),
             Due::Now => {
-                let class = apply::class(&after.sandbox);
-                match self.0.carry_out(&next.write(&after.sandbox), class).await {
-                    Ok(()) => Reported::Settled(None),
-                    Err(_) => Reported::Failed,
-                }
+                let (sandbox, class) = (&after.sandbox, apply::class(&after.sandbox));
+                let telling = Turning::begin(&self.context, sandbox, &next, now);
+                let written = self.context.carry_out(&next.write(sandbox), class).await;
+                self.turning.end(sandbox, telling, &written);
+                if written.is_ok() { Reported::Settled(None) } else { Reported::Failed }
             }
         }
     }
@@ -91,14 +103,14 @@ impl Sandboxes {
             Outcome::Done(met) => met.as_slice(),
             Outcome::Outdated => &[],
         };
-        let memory = observed.memory.after(plan, met, self.0.now());
-        self.0.memory().sandboxes.keep(&observed.sandbox.metadata, memory.clone());
+        let memory = observed.memory.after(plan, met, self.context.now());
+        self.context.memory().sandboxes.keep(&observed.sandbox.metadata, memory.clone());
         memory
     }
 
     /// What is in the way is looked for again the next time, where nobody tells that it is gone.
     fn forget_strays(&self, sandbox: &SandboxView) {
-        self.0.caches.change(Urgency::Live, |world| {
+        self.context.caches.change(Urgency::Live, |world| {
             world.forget_strays(sandbox);
             Vec::new()
         });
@@ -112,7 +124,7 @@ impl Sandboxes {
                 action: warning.action,
                 note: warning.note.clone(),
             };
-            self.0.recorder.record(&event, Kind::Sandbox, &observed.sandbox.metadata);
+            self.context.recorder.record(&event, Kind::Sandbox, &observed.sandbox.metadata);
         }
     }
 }

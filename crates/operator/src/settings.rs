@@ -25,6 +25,8 @@ pub struct Settings {
     pub children: ChildScope,
     /// How many requests are made to the API server at a time.
     pub requests: usize,
+    /// Where the API server is, as metrics name it.
+    pub api_server: String,
     /// Who we are in events: the name of the Pod, or of the machine.
     pub instance: String,
 }
@@ -57,6 +59,7 @@ impl Default for Settings {
             write_behind: SignedDuration::ZERO,
             children: ChildScope::default(),
             requests: 64,
+            api_server: "in-process".to_owned(),
             instance: "asb".to_owned(),
         }
     }

@@ -2,9 +2,11 @@
 //! its consequences are named under one lock, and nobody sees half of it.
 
 mod allocation;
+mod census;
 mod claims;
 mod contenders;
 mod index;
+mod moments;
 mod pods;
 mod pools;
 mod sandboxes;
@@ -15,6 +17,7 @@ mod templates;
 use std::sync::Arc;
 
 use asb_core::allocation::Book;
+use asb_core::census::{Category, Membership};
 use asb_core::document::Documents;
 use asb_core::object::{Key, MissingMetadata, Owner, Uid};
 use asb_core::views::{
@@ -25,8 +28,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cache::{Cache, Change, Entry};
+use census::Tally;
 use index::Index;
 pub(crate) use index::hash_key;
+use moments::Moments;
 use starts::Starts;
 
 /// An object that a controller is to look at.
@@ -61,6 +66,14 @@ pub(crate) struct World {
     /// Who gets which warm Sandbox.
     pub(crate) book: Book,
     starts: Starts,
+    /// When claims came that do not say so yet.
+    pub(crate) arrivals: Moments,
+    /// When Sandboxes were asked to suspend or to resume that have not yet done so.
+    pub(crate) mode_changes: Moments,
+    /// How many Sandboxes there are, of each sort.
+    pub(crate) census: Tally<Category>,
+    /// How many Sandboxes pools have, of each sort.
+    memberships: Tally<Membership>,
     /// The time of the change that is being made.
     pub(crate) now: Timestamp,
     documents: Documents,

@@ -23,6 +23,8 @@ pub(crate) struct Ledger {
     entries: Arc<Mutex<Vec<Entry>>>,
     /// What is turned back: a write and a name, and the answer.
     refusals: Arc<Mutex<Vec<(String, String, Value)>>>,
+    /// Writes of which the next is carried out, and nobody hears of it.
+    unanswered: Arc<Mutex<Vec<String>>>,
 }
 
 impl Ledger {
@@ -33,9 +35,15 @@ impl Ledger {
             let (ledger, inner) = (ledger.clone(), inner.clone());
             async move {
                 let (entry, request) = ledger.note(request).await?;
-                match entry.and_then(|entry| ledger.refusal(&entry)) {
-                    Some(refusal) => Ok(refusal),
-                    None => inner.send(request).await,
+                let Some(entry) = entry else { return inner.send(request).await };
+                if let Some(refusal) = ledger.refusal(&entry) {
+                    return Ok(refusal);
+                }
+                let answer = inner.send(request).await?;
+                if ledger.loses(&entry) {
+                    Err(kube::Error::Service("the answer was lost".into()))
+                } else {
+                    Ok(answer)
                 }
             }
         });
@@ -44,6 +52,18 @@ impl Ledger {
 
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Loses the answer to the next write of this sort: `"PATCH sandboxclaims/status"`.
+    pub(crate) fn lose_answer(&self, write: &str) {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).push(write.to_owned());
+    }
+
+    /// Whether the answer to this write is to be lost.
+    fn loses(&self, entry: &Entry) -> bool {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = unanswered.iter().position(|write| *write == entry.to_string());
+        place.map(|place| unanswered.remove(place)).is_some()
     }
 
     /// How often something was written: `"PATCH pods"`, `"PATCH sandboxes/status"`.

@@ -11,6 +11,7 @@ mod expiry;
 mod finished;
 mod handover;
 mod ledger;
+mod metrics;
 mod mistakes;
 mod pools;
 mod retention;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use asb_fake_kubelet::{Builder, FakeKubelet};
-use asb_operator::{Dice, Operator, Settings};
+use asb_operator::{Dice, Metrics, Operator, Settings};
 use asb_tests::{Cluster, Namespace, wait};
 use asb_types::hash::fnv1a_hex;
 use asb_types::labels::WARM_POOL;
@@ -38,6 +38,8 @@ pub(crate) struct Stage {
     /// The operator's.
     pub(crate) clock: TestClock,
     settings: Settings,
+    /// What the operator measures.
+    pub(crate) metrics: Arc<Metrics>,
     kubelet: FakeKubelet,
     operator: JoinHandle<()>,
     stop: CancellationToken,
@@ -70,6 +72,7 @@ impl Stage {
             pools: namespace.api(),
             templates: namespace.api(),
             pods: namespace.api(),
+            metrics: operator.metrics(),
             operator: tokio::spawn(operator.run(stop.clone())),
             ledger,
             clock,
@@ -86,6 +89,7 @@ impl Stage {
         self.stop.cancel();
         (self.stop, self.ledger) = (CancellationToken::new(), Ledger::default());
         let next = operator(&self.ledger.over(&self.cluster.client()), &self.settings, &self.clock);
+        self.metrics = next.metrics();
         let last = std::mem::replace(&mut self.operator, tokio::spawn(next.run(self.stop.clone())));
         last.await.context("the operator ended badly")
     }

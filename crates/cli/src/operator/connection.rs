@@ -25,14 +25,17 @@ pub(super) struct Pace {
     pub(super) burst: u32,
 }
 
-pub(super) async fn connect(connection: &Connection) -> Result<Client> {
+/// A client, and the name of the host that it talks to.
+pub(super) async fn connect(connection: &Connection) -> Result<(Client, String)> {
     let config = config(connection).await?;
     let namespace = config.default_namespace.clone();
+    let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
     let client = Client::try_from(config).context("cannot use what says how to reach the API server")?;
-    Ok(match connection.pace {
+    let client = match connection.pace {
         None => client,
         Some(pace) => paced(client, pace, namespace),
-    })
+    };
+    Ok((client, host))
 }
 
 async fn config(connection: &Connection) -> Result<Config> {

@@ -37,6 +37,8 @@ pub(super) fn settings(arguments: &Arguments) -> Result<Settings> {
         write_behind,
         children: if work.cache_label_selectors { ChildScope::Labelled } else { ChildScope::All },
         requests: REQUESTS * connections,
+        // Known once we are connected to it.
+        api_server: String::new(),
         instance: surroundings::host_name(),
     })
 }

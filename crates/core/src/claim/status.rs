@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::expiry::{self, Expiry};
 use super::problem::Problem;
-use super::{Observed, annotations, legacy_policy, story};
+use super::{FirstReady, Observed, annotations, legacy_policy, measure, story};
 use crate::conditions::{self, Verdict};
 use crate::patch;
 use crate::views::{ClaimView, SandboxView};
@@ -37,8 +37,8 @@ pub struct Told {
     pub status: Option<Write>,
     /// What may wait until nobody waits for anything else.
     pub later: Vec<Write>,
-    /// Whether the claim becomes Ready by this.
-    pub becomes_ready: bool,
+    /// What is to be measured once the status is written: the claim becomes Ready by it for the first time.
+    pub first_ready: Option<FirstReady>,
     pub look_again: Option<Timestamp>,
 }
 
@@ -51,6 +51,9 @@ pub fn status(observed: &Observed<'_>, standing: &Standing, now: Timestamp) -> T
         Some(sandbox) => Some(story::tell(observed, sandbox, is_ready && !was_ready, now)),
         None => claim.status.launch.clone(),
     };
+    let sandbox = standing.sandbox.as_deref().filter(|_| is_ready && !was_ready && measure::is_first(claim));
+    let first_ready =
+        sandbox.zip(launch.as_ref()).map(|(sandbox, launch)| FirstReady::of(observed, sandbox, launch));
     let stamps = annotations::stamp(observed, standing.sandbox.as_deref(), launch.as_ref(), is_ready, now);
     let expiry = match expiry::of(claim, &conditions, now) {
         Expiry::At(at) => Some(at),
@@ -62,7 +65,7 @@ pub fn status(observed: &Observed<'_>, standing: &Standing, now: Timestamp) -> T
     Told {
         status: write(claim, &status),
         later: stamps.write.into_iter().chain(legacy_policy(observed)).collect(),
-        becomes_ready: is_ready && !was_ready,
+        first_ready,
         look_again: stamps.look_again.into_iter().chain(expiry).min(),
     }
 }

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 
 use super::{Observed, binding, sync};
 use crate::allocation::Cold;
-use crate::views::{ClaimView, Request, SandboxView};
+use crate::census::{self, Launching};
+use crate::views::{ClaimView, Request, SandboxView, TemplateView};
 
 /// What was done to get a claim its Sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Launched {
     pub start: Start,
     /// The pool that was asked, or gave.
     pub pool: Arc<str>,
+    /// The template that the Sandbox is of, if it says so.
+    pub template: Option<Arc<str>>,
     pub at: Timestamp,
 }
 
@@ -42,14 +45,32 @@ impl Start {
     }
 
     pub(super) fn is_cold(self) -> bool {
-        !matches!(self, Self::WarmReady | Self::WarmStarting)
+        self.launching() == Launching::Cold
     }
 
-    fn launch_type(self) -> LaunchType {
-        if self.is_cold() { LaunchType::Cold } else { LaunchType::Warm }
+    pub fn launching(self) -> Launching {
+        if matches!(self, Self::WarmReady | Self::WarmStarting) { Launching::Warm } else { Launching::Cold }
     }
 
-    fn reason(self) -> &'static str {
+    /// The reason of that name, if there is one.
+    pub(super) fn reason_named(name: &str) -> Option<&'static str> {
+        Self::ALL.into_iter().map(Self::reason).find(|reason| *reason == name)
+    }
+
+    const ALL: [Self; 10] = [
+        Self::WarmReady,
+        Self::WarmStarting,
+        Self::ColdForEnv,
+        Self::ColdForVolumes,
+        Self::ColdByBook(Cold::Asked),
+        Self::ColdByBook(Cold::NoPool),
+        Self::ColdByBook(Cold::PoolOff),
+        Self::ColdByBook(Cold::Empty),
+        Self::ColdByBook(Cold::NothingSoon),
+        Self::ColdByBook(Cold::Waited),
+    ];
+
+    pub fn reason(self) -> &'static str {
         match self {
             Self::WarmReady => "WarmSandboxReady",
             Self::WarmStarting => "WarmSandboxStarting",
@@ -97,15 +118,15 @@ impl Launched {
     pub(super) fn warm(member: &SandboxView, at: Timestamp) -> Self {
         let start = if member.is_ready() { Start::WarmReady } else { Start::WarmStarting };
         let pool = member.metadata.owner.as_ref().map_or_else(|| "".into(), |owner| Arc::clone(&owner.name));
-        Self { start, pool, at }
+        Self { start, pool, template: census::template(&member.metadata), at }
     }
 
-    pub(super) fn cold(start: Start, claim: &ClaimView, at: Timestamp) -> Self {
+    pub(super) fn cold(start: Start, claim: &ClaimView, template: &TemplateView, at: Timestamp) -> Self {
         let pool = match &claim.request {
             Request::Pool(pool) => pool.as_str().into(),
             Request::Template { .. } | Request::Fresh { .. } => "".into(),
         };
-        Self { start, pool, at }
+        Self { start, pool, template: Some(template.metadata.name().into()), at }
     }
 }
 
@@ -134,7 +155,7 @@ pub(super) fn tell(
 
 fn begin(observed: &Observed<'_>, launched: &Launched) -> ClaimLaunch {
     ClaimLaunch {
-        r#type: Some(launched.start.launch_type()),
+        r#type: Some(type_(launched.start.launching())),
         reason: launched.start.reason().to_owned(),
         message: launched.start.message().to_owned(),
         pool: launched.pool.to_string(),
@@ -156,7 +177,14 @@ fn reconstruct(observed: &Observed<'_>, sandbox: &SandboxView) -> ClaimLaunch {
 fn type_of(claim: &ClaimView, sandbox: &SandboxView) -> LaunchType {
     let label =
         sandbox.metadata.label(labels::LAUNCH_TYPE).unwrap_or_else(|| sync::launch_type(claim, sandbox));
-    if label == labels::LAUNCH_WARM { LaunchType::Warm } else { LaunchType::Cold }
+    type_(if label == labels::LAUNCH_WARM { Launching::Warm } else { Launching::Cold })
+}
+
+fn type_(launching: Launching) -> LaunchType {
+    match launching {
+        Launching::Warm => LaunchType::Warm,
+        Launching::Cold => LaunchType::Cold,
+    }
 }
 
 fn time(at: Timestamp) -> String {

@@ -2,6 +2,7 @@
 
 mod expiring;
 mod launching;
+mod measuring;
 mod metadata;
 mod telling;
 

@@ -10,6 +10,7 @@ mod setback;
 mod status;
 mod suspension;
 mod termination;
+mod turns;
 mod volumes;
 
 use serde_json::Value;

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use asb_core::claim::Launched;
+use asb_core::claim::{FirstReady, Launched, Plan, first_observed};
 use asb_core::object::{Key, Uid};
 use asb_core::views::ClaimView;
 use asb_core::write::Target;
-use asb_types::annotations::CONTROLLER_FIRST_OBSERVED_AT;
 use jiff::Timestamp;
 
 /// When to try again to write what nobody waits for.
@@ -20,6 +19,10 @@ pub(super) struct Note {
     uid: Uid,
     pub(super) first_observed: Timestamp,
     pub(super) launched: Option<Launched>,
+    /// What was done for it, and perhaps not, nobody having answered.
+    attempt: Option<Attempt>,
+    /// What was told of it, and perhaps not, nobody having answered.
+    telling: Option<FirstReady>,
     /// Whether the pool knows that it came.
     is_counted: bool,
     /// Whether writes that may wait are under way.
@@ -28,21 +31,51 @@ pub(super) struct Note {
     doubts: Vec<Target>,
 }
 
+/// Writes that were to get a claim its Sandbox.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    pub(super) sandbox: Key,
+    pub(super) plan: Plan,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Mutex<HashMap<Key, Note>>);
 
 impl Notes {
-    pub(super) fn open(&self, claim: &ClaimView, now: Timestamp) -> Note {
+    pub(super) fn open(&self, claim: &ClaimView, arrival: Timestamp) -> Note {
         let mut notes = self.notes();
-        let note = notes.entry(claim.metadata.key.clone()).or_insert_with(|| Note::new(claim, now));
+        let note = notes.entry(claim.metadata.key.clone()).or_insert_with(|| Note::new(claim, arrival));
         if note.uid != claim.metadata.uid {
-            *note = Note::new(claim, now);
+            *note = Note::new(claim, arrival);
         }
         note.clone()
     }
 
     pub(super) fn launched(&self, claim: &ClaimView, launched: Launched) {
         self.change(&claim.metadata.key, &claim.metadata.uid, |note| note.launched = Some(launched));
+    }
+
+    pub(super) fn attempted(&self, claim: &ClaimView, sandbox: Key, plan: Plan) {
+        let attempt = Some(Attempt { sandbox, plan });
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| note.attempt = attempt);
+    }
+
+    /// What was tried and not answered, once.
+    pub(super) fn take_attempt(&self, claim: &ClaimView) -> Option<Attempt> {
+        let mut attempt = None;
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| attempt = note.attempt.take());
+        attempt
+    }
+
+    pub(super) fn tried_to_tell(&self, claim: &ClaimView, first_ready: FirstReady) {
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| note.telling = Some(first_ready));
+    }
+
+    /// What was told and not answered, once.
+    pub(super) fn take_telling(&self, claim: &ClaimView) -> Option<FirstReady> {
+        let mut telling = None;
+        self.change(&claim.metadata.key, &claim.metadata.uid, |note| telling = note.telling.take());
+        telling
     }
 
     /// Whether it was not counted before.
@@ -111,13 +144,13 @@ impl Notes {
 }
 
 impl Note {
-    fn new(claim: &ClaimView, now: Timestamp) -> Self {
-        let known =
-            claim.metadata.annotation(CONTROLLER_FIRST_OBSERVED_AT).and_then(|time| time.parse().ok());
+    fn new(claim: &ClaimView, arrival: Timestamp) -> Self {
         Self {
             uid: claim.metadata.uid.clone(),
-            first_observed: known.unwrap_or(now),
+            first_observed: first_observed(claim).unwrap_or(arrival),
             launched: None,
+            attempt: None,
+            telling: None,
             is_counted: false,
             is_followed_up: false,
             doubts: Vec::new(),

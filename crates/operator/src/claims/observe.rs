@@ -9,6 +9,7 @@ use asb_core::views::{
     ClaimView, NetworkPolicyView, PoolView, Request, SandboxView, TemplateView, View, read,
 };
 use asb_types::names;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::notes::Note;
@@ -29,6 +30,8 @@ impl Readings {
 /// What the caches hold, by reference count, so that it stays as it was.
 pub(super) struct Snapshot {
     pub(super) claim: Arc<ClaimView>,
+    /// When it came, where it does not say so itself.
+    pub(super) arrival: Option<Timestamp>,
     bound: Vec<Arc<SandboxView>>,
     assigned: Option<Arc<SandboxView>>,
     recorded: Option<Arc<SandboxView>>,
@@ -79,9 +82,14 @@ impl Snapshot {
                 .network_policies
                 .get(&key.sibling(&names::legacy_claim_network_policy(&key.name)))
                 .cloned(),
+            arrival: world.arrivals.get(&claim.metadata),
             pool,
             claim,
         })
+    }
+
+    pub(super) fn has_bound(&self, sandbox: &Key) -> bool {
+        self.bound.iter().any(|bound| bound.metadata.key == *sandbox)
     }
 
     pub(super) fn bound(&self) -> Vec<&SandboxView> {

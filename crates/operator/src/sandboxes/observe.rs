@@ -13,12 +13,12 @@ impl Sandboxes {
     /// The caches' knowledge, and of nodes that a Pod does not go away from, the API server's.
     pub(super) async fn observe(&self, key: &Key) -> Option<Observed> {
         let settings = Settings {
-            cluster_domain: self.0.settings.cluster_domain.as_str().into(),
-            write_behind: self.0.settings.write_behind,
+            cluster_domain: self.context.settings.cluster_domain.as_str().into(),
+            write_behind: self.context.settings.write_behind,
         };
-        let mut observed = self.0.caches.read(|world| from_caches(world, key, settings))?;
-        observed.memory = self.0.memory().sandboxes.of(&observed.sandbox.metadata);
-        observed.nodes = nodes::of_stuck_pods(&observed, &self.0).await;
+        let mut observed = self.context.caches.read(|world| from_caches(world, key, settings))?;
+        observed.memory = self.context.memory().sandboxes.of(&observed.sandbox.metadata);
+        observed.nodes = nodes::of_stuck_pods(&observed, &self.context).await;
         Some(observed)
     }
 }

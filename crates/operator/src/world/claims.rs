@@ -20,6 +20,7 @@ impl Held for ClaimView {
         if let Some(before) = change.before.as_ref().filter(|_| change.is_of_another()) {
             wakes.extend(world.leave(&metadata(before).uid));
         }
+        world.note_arrival(change);
         wakes.push(Wake::Claim(key.clone()));
     }
 }

@@ -24,6 +24,8 @@ impl Held for SandboxView {
         wakes.extend(pools.cloned().map(Wake::Pool));
         world.members_of_hash.update(key, before, after);
         wakes.extend(world.book_sandbox(change));
+        world.count(change);
+        world.note_mode_change(change);
         wakes.push(Wake::Sandbox(key.clone()));
         if change.after.is_none() && world.is_unbound(key) {
             // Its name is free again, and a claim of that name may wait for it.

@@ -22,6 +22,10 @@ impl World {
             members_of_hash,
             book,
             starts,
+            arrivals,
+            mode_changes,
+            census,
+            memberships,
             now: _,
             documents,
         } = self;
@@ -42,6 +46,10 @@ impl World {
             ("members by hash", members_of_hash.size()),
             ("book of warm Sandboxes", book.size()),
             ("starts of members", starts.size()),
+            ("arrivals of claims", arrivals.size()),
+            ("changes of mode", mode_changes.size()),
+            ("sorts of Sandboxes", census.counts().len()),
+            ("sorts of members", memberships.counts().len()),
             ("documents", documents.in_use()),
         ]
     }
@@ -151,7 +159,8 @@ mod tests {
             for name in names {
                 populate(&mut world, name);
             }
-            assert!(world.sizes().iter().all(|(what, size)| *size > 0 || *what == "starts of members"));
+            let empty: Vec<_> = world.sizes().into_iter().filter(|(_, size)| *size == 0).collect();
+            assert_eq!(empty, [("starts of members", 0), ("changes of mode", 0)]);
             for kind in Kind::ALL.iter().cycle().skip(first).take(Kind::ALL.len()) {
                 for name in names {
                     depopulate(&mut world, *kind, name);

@@ -172,7 +172,7 @@ fn a_claim_that_was_ready_before_we_came_does_not_say_since_when() {
     let told = world.tell(&standing(&world), after(60));
     let Write::Patch { body, .. } = &told.later[0] else { panic!("a patch") };
     assert_eq!(body["metadata"]["annotations"][annotations::CLAIM_FIRST_READY_AT], "unknown");
-    assert!(!told.becomes_ready);
+    assert_eq!(told.first_ready, None);
     let Some(Write::Patch { body, .. }) = told.status else { panic!("the story is added") };
     assert_eq!(body["status"]["launch"]["boundAt"], Value::Null);
     assert_eq!(body["status"]["launch"]["readyAt"], Value::Null);
