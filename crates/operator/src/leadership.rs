@@ -122,8 +122,10 @@ impl Leadership {
 
     async fn read(&mut self) -> Result<(), Error> {
         let request = self.leases().get(&self.candidacy.name, &GetParams::default())?;
+        let answer = self.send(request).await;
+        // What it shows may have been written while we waited for it, and is seen only now.
         let now = self.now();
-        self.observed = match self.send(request).await {
+        self.observed = match answer {
             Ok(object) => Some(match self.observed.take() {
                 Some(observed) => observed.refreshed(object, now),
                 None => Observed { object, since: now },
@@ -226,6 +228,19 @@ mod tests {
             Leadership::new(Client::new(service, "n"), candidacy, tenure, Timestamp::UNIX_EPOCH);
         leadership.acquire().await;
         leadership
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_was_long_on_its_way_to_us_is_not_taken_for_old() {
+        let service = service_fn(|request: HttpRequest<Body>| async move {
+            assert_eq!(request.method(), Method::GET, "the other one leads");
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let lease = json!({"metadata": {"resourceVersion": "1"}, "spec": {"holderIdentity": "other"}});
+            Ok::<_, std::io::Error>(Response::new(Body::from(lease.to_string().into_bytes())))
+        });
+        let mut leadership = leader(&[]).await;
+        (leadership.client, leadership.observed) = (Client::new(service, "n"), None);
+        assert!(!leadership.attempt().await.unwrap());
     }
 
     async fn seconds_led(renewals: &'static [(u16, u64)]) -> u64 {
