@@ -28,7 +28,7 @@ pub fn elder<'a>(
             && fnv1a_hex(other.metadata.name()) == hash
     };
     let elders = others.into_iter().filter(|other| collides(other) && other.rank() < one.rank());
-    elders.min_by_key(|other| other.rank()).map(|elder| elder.metadata)
+    elders.min_by_key(Contender::rank).map(|elder| elder.metadata)
 }
 
 impl<'a> Contender<'a> {

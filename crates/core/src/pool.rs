@@ -191,7 +191,7 @@ fn standing(
         wanted: wanted.size,
         reason: wanted.reason.clone(),
         active: staying().count(),
-        ready: staying().filter(|member| member.is_ready).count(),
+        ready: staying().filter(|member| member.is_ready()).count(),
         held: staying().filter(|member| member.is_held()).count(),
         unlike: census.unlike,
         refusal,

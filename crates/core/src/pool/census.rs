@@ -38,7 +38,6 @@ pub(super) struct Census<'a> {
 #[derive(Debug)]
 pub(super) struct Counted<'a> {
     pub sandbox: &'a SandboxView,
-    pub is_ready: bool,
     /// Whether it is what the template says; told only where it matters.
     pub is_fresh: bool,
     pub is_orphan: bool,
@@ -103,7 +102,6 @@ impl<'a> Census<'a> {
                 let matters = pool.update_strategy == UpdateStrategyType::Recreate;
                 self.active.push(Counted {
                     sandbox,
-                    is_ready: sandbox.is_ready(),
                     is_fresh: !matters || comparison.is_fresh(sandbox),
                     is_orphan,
                     is_expected: member.is_expected,
@@ -139,6 +137,10 @@ fn unready_since(sandbox: &SandboxView) -> Timestamp {
 impl Counted<'_> {
     pub(super) fn uid(&self) -> &Uid {
         &self.sandbox.metadata.uid
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.progress == Progress::Ready
     }
 
     pub(super) fn is_held(&self) -> bool {

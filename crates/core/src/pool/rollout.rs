@@ -79,7 +79,7 @@ pub(super) fn doomed<'a>(active: &'a [Counted<'_>], rollout: &Rollout, wanted: u
     let mut candidates: Vec<_> = active.iter().filter(|member| !member.is_orphan).collect();
     candidates.sort_by_key(|member| {
         let metadata = &member.sandbox.metadata;
-        (member.is_fresh, member.is_ready, Reverse(metadata.created), Reverse(&metadata.key))
+        (member.is_fresh, member.is_ready(), Reverse(metadata.created), Reverse(&metadata.key))
     });
     let mut doomed: BTreeSet<_> =
         active.iter().filter(|member| member.is_stuck() && !member.is_orphan).map(Counted::uid).collect();
@@ -101,10 +101,10 @@ fn doom_stale<'a>(
     wanted: usize,
     doomed: &mut BTreeSet<&'a Uid>,
 ) {
-    let ready = candidates.iter().filter(|member| member.is_ready).count();
+    let ready = candidates.iter().filter(|member| member.is_ready()).count();
     let mut spare = ready.saturating_sub(wanted.saturating_sub(rollout.unavailable));
     for member in candidates.iter().filter(|member| !member.is_fresh) {
-        if member.is_ready {
+        if member.is_ready() {
             if spare == 0 {
                 return;
             }

@@ -148,10 +148,14 @@ mod tests {
         for first in 0..Kind::ALL.len() {
             let mut world = World::default();
             let names = ["a", "b", "c"];
-            names.iter().for_each(|name| populate(&mut world, name));
+            for name in names {
+                populate(&mut world, name);
+            }
             assert!(world.sizes().iter().all(|(what, size)| *size > 0 || *what == "starts of members"));
             for kind in Kind::ALL.iter().cycle().skip(first).take(Kind::ALL.len()) {
-                names.iter().for_each(|name| depopulate(&mut world, *kind, name));
+                for name in names {
+                    depopulate(&mut world, *kind, name);
+                }
             }
             let kept: Vec<_> = world.sizes().into_iter().filter(|(_, size)| *size > 0).collect();
             assert_eq!(kept, [], "{} first", Kind::ALL[first].name());
