@@ -1,15 +1,14 @@
-//! Our conversion behind the cluster's CRDs: a webhook on the loopback for as long as the test program runs.
+//! Our conversion behind the cluster's CRDs: the operator's webhook on the loopback for as long as the test program runs.
 //! For API servers on the same loopback; one inside namespaces of its own cannot reach it.
 
 use std::thread;
 
 use anyhow::{Context, Result};
-use asb_types::conversion::review;
 use asb_types::{crd, v1alpha1, v1beta1};
 use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 use tokio::runtime;
 use tokio::sync::{OnceCell, oneshot};
@@ -32,7 +31,7 @@ pub async fn serve_conversion(cluster: &Cluster) -> Result<()> {
 }
 
 async fn serve(cluster: &Cluster) -> Result<()> {
-    let (url, authority) = start().await?;
+    let (url, authority) = start(cluster.client()).await?;
     let conversion = json!({"spec": {"conversion": {"strategy": "Webhook", "webhook": {
         "clientConfig": {"url": url, "caBundle": ByteString(authority.into_bytes()), "service": null},
         "conversionReviewVersions": ["v1"],
@@ -45,13 +44,13 @@ async fn serve(cluster: &Cluster) -> Result<()> {
 }
 
 /// Each test has a runtime of its own; the webhook outlives them all on one of its own.
-async fn start() -> Result<(String, String)> {
+async fn start(client: Client) -> Result<(String, String)> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || {
         let runtime =
             runtime::Builder::new_current_thread().enable_all().build().expect("a runtime for the webhook");
         runtime.block_on(async {
-            let webhook = Webhook::serve(answer).await;
+            let webhook = Webhook::serve(&client).await;
             let place = webhook.as_ref().map(|it| (it.url(), it.ca_bundle_pem().to_owned()));
             // A test that gave up waiting needs no answer.
             let _ = tell.send(place.map_err(ToString::to_string));
@@ -62,12 +61,6 @@ async fn start() -> Result<(String, String)> {
         .context("the webhook's thread ended")?
         .map_err(anyhow::Error::msg)
         .context("serving the webhook")
-}
-
-/// Our conversion as a webhook's handler.
-pub fn answer(request: Value) -> Value {
-    let request = serde_json::from_value(request).expect("API servers send well-formed reviews");
-    serde_json::to_value(review(request)).expect("a review is plain data")
 }
 
 /// API servers take a changed definition up at their own pace, each definition by itself.

@@ -1,5 +1,5 @@
-//! What the suites stand on: the Kubernetes they run against, waiting without sleeping, and a server for
-//! conversion webhooks. Holds no tests of the product; those are in `suites/`.
+//! What the suites stand on: the Kubernetes they run against, waiting without sleeping, and the
+//! conversion webhook. Holds no tests of the product; those are in `suites/`.
 
 pub mod cluster;
 pub mod conversion;

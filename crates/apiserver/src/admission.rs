@@ -8,7 +8,6 @@
 
 mod namespace;
 mod node;
-mod pod_resize;
 mod priority;
 mod runtime_class;
 mod secret_reference;
@@ -97,10 +96,6 @@ pub fn check_update(
         (None, "PersistentVolumeClaim") if is(target, "PersistentVolumeClaim") => {
             storage::check_resize(target, new, old, cluster)
         }
-        (Some("ephemeralcontainers"), "Pod") if is(target, "Pod") => {
-            service_account::check_ephemeral(target, new, cluster)
-        }
-        (Some("resize"), "Pod") if is(target, "Pod") => pod_resize::check(target, new, old, cluster),
         _ => Ok(()),
     }
 }

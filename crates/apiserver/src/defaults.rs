@@ -23,7 +23,7 @@ use crate::identity::{GroupKind, api_version};
 use rounding::Amounts;
 use rule::Rule;
 
-pub(crate) use resources::{needed_by_containers, pod_requests};
+pub(crate) use resources::needed_by_containers;
 pub(crate) use service::is_externally_accessible;
 
 /// Fills in what a kind has when nobody says otherwise. The object has the form that decoding gives it.

@@ -110,7 +110,6 @@ fn changed(kind: &GroupKind, subresource: Option<&str>, new: &At, old: &Value) {
         ("", "PersistentVolumeClaim", Some("status")) => claim::update_status(new, old),
         ("", "PersistentVolumeClaim", _) => claim::update(new, old),
         ("", "Pod", Some("status")) => pod::update_status(new, old),
-        ("", "Pod", Some("ephemeralcontainers")) => pod::update_ephemeral_containers(new, old),
         ("", "Pod", _) => pod::update(new, old),
         ("", "Secret", _) => secret::update(new, old),
         ("", "Service", Some("status")) => service::update_status(new, old),

@@ -3,7 +3,6 @@
 use std::net::{IpAddr, UdpSocket};
 
 use anyhow::{Context, Result};
-use asb_tests::conversion::answer;
 use asb_tests::webhook::Webhook;
 use asb_tests::{Cluster, wait};
 use asb_types::{v1alpha1, v1beta1};
@@ -52,7 +51,7 @@ async fn install(cluster: &Cluster, webhook: &Webhook, address: IpAddr) -> Resul
 async fn conversion_works_through_the_service_that_the_definitions_name() -> Result<()> {
     let (cluster, namespace) = crate::place().await?;
     let address = own_address(&cluster).await?;
-    let webhook = Webhook::serve_on(address, NAME, answer).await?;
+    let webhook = Webhook::serve_on(&cluster.client(), address, NAME).await?;
     install(&cluster, &webhook, address).await?;
 
     let pool = json!({

@@ -125,7 +125,6 @@ impl Suite {
                 "operator",
                 "replicas",
                 "subresources",
-                "webhook",
             ],
             Self::Node => &["node"],
             _ => &[],

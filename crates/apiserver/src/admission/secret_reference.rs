@@ -70,10 +70,6 @@ pub(super) fn check_references(account: &Value, pod: &Value) -> Result<(), Strin
     check_pull_secrets(account, pod)
 }
 
-pub(super) fn check_ephemeral_references(account: &Value, pod: &Value) -> Result<(), String> {
-    check_containers(account, list(pod, "/spec/ephemeralContainers"), "ephemeral container")
-}
-
 fn check_containers(account: &Value, containers: &[Value], what: &str) -> Result<(), String> {
     let (allowed, owner) = (names(account, "/secrets"), text(account, "/metadata/name"));
     for container in containers {

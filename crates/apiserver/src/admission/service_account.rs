@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::secret_reference::{References, check_ephemeral_references, check_references};
+use super::secret_reference::{References, check_references};
 use super::{Target, forbidden};
 use crate::field::Quoted;
 use crate::identity::GroupKind;
@@ -49,14 +49,6 @@ pub(super) fn check(target: Target<'_>, pod: &Value, cluster: &dyn Cluster) -> R
     let account = find(target, pod, cluster)?;
     if restricts_secrets(&account) {
         check_references(&account, pod).map_err(|why| forbidden(target, pod, &why))?;
-    }
-    Ok(())
-}
-
-pub(super) fn check_ephemeral(target: Target<'_>, pod: &Value, cluster: &dyn Cluster) -> Result<(), Status> {
-    let account = find(target, pod, cluster)?;
-    if restricts_secrets(&account) {
-        check_ephemeral_references(&account, pod).map_err(|why| Status::new(500, "", why))?;
     }
     Ok(())
 }

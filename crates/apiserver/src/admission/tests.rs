@@ -252,28 +252,6 @@ fn the_newest_default_class_wins() {
     assert_eq!(object["spec"]["storageClassName"], "new");
 }
 
-fn resized(cpu: &str, node: Value) -> Result<(), Status> {
-    let pod = |cpu: &str| {
-        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [
-            {"name": "c", "resources": {"requests": {"cpu": cpu}}}]}})
-    };
-    let (kind, resource, namespace) = addressed(&pod("1"), &home());
-    let target =
-        Target { kind: &kind, resource: &resource, namespace: &namespace, subresource: Some("resize") };
-    check_update(target, &pod(cpu), &pod("1"), &World(vec![node]))
-}
-
-#[test]
-fn a_pod_does_not_grow_beyond_its_node() {
-    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
-                      "status": {"allocatable": {"cpu": "2"}}});
-    assert_eq!(resized("1500m", node.clone()), Ok(()));
-    let refused = resized("3", node).unwrap_err();
-    let why = "node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000";
-    assert_eq!(refused.message, format!("pods \"a\" is forbidden: {why}"));
-    assert_eq!(refused.details.unwrap().causes[0].reason, "NodeCapacity");
-}
-
 #[test]
 fn an_update_keeps_the_priority_that_the_class_gave() {
     let old = json!({"spec": {"priority": 7, "preemptionPolicy": "Never"}});
@@ -308,9 +286,7 @@ fn hostile_objects_are_refused_or_left_alone() {
                             "spec": {"containers": shape, "initContainers": shape, "volumes": shape,
                                      "ports": shape, "tolerations": shape, "affinity": shape, "type": "NodePort"}});
         let _ = create(&nested, &home());
-        for subresource in
-            [None, Some("status"), Some("resize"), Some("ephemeralcontainers"), Some("finalize")]
-        {
+        for subresource in [None, Some("status"), Some("finalize")] {
             let change = Change {
                 name: String::new(),
                 subresource: subresource.map(ToOwned::to_owned),

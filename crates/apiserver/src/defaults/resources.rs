@@ -10,15 +10,6 @@ use super::rule;
 
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
-/// What a Pod requests of its node: what it says itself, or what its containers need, and what its runtime takes.
-pub(crate) fn pod_requests(pod: &Value) -> Amounts {
-    let mut total = needed_by_containers(&pod["spec"], "requests");
-    let own = read(&pod["spec"]["resources"]["requests"]);
-    total.extend(own.into_iter().filter(|(name, _)| is_counted_for_pods(name)));
-    add(&mut total, &read(&pod["spec"]["overhead"]));
-    total
-}
-
 pub(super) fn apply(pod: &mut Value) {
     for list in ["spec.initContainers[].resources", "spec.containers[].resources"] {
         rule::each(pod, list, &mut request_limits);

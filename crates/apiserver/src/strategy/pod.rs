@@ -1,4 +1,4 @@
-//! Pods: a status that only the node writes, and parts of the spec that each subresource may change.
+//! Pods: a status that only the node writes, and what follows from the spec.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,19 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{affinity, disabled, quality, time};
-use crate::pointer::{copy, list, list_mut, push, set, text};
+use crate::pointer::{list, list_mut, push, set, text};
 
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
-
-/// Metadata that cannot be written together with ephemeral containers or sizes.
-const METADATA: [&str; 6] = [
-    "/metadata/deletionTimestamp",
-    "/metadata/generation",
-    "/metadata/labels",
-    "/metadata/annotations",
-    "/metadata/finalizers",
-    "/metadata/ownerReferences",
-];
 
 pub(super) fn prepare_create(pod: &mut Value, now: Timestamp) {
     let status = json!({"phase": "Pending", "qosClass": quality::class(pod)});
@@ -34,11 +24,8 @@ pub(super) fn prepare_create(pod: &mut Value, now: Timestamp) {
 }
 
 pub(super) fn prepare_update(subresource: Option<&str>, new: &mut Value, old: &Value) {
-    match subresource {
-        Some("status") => keep_observed(new, old),
-        Some("ephemeralcontainers") => keep_all_but_ephemeral(new, old),
-        Some("resize") => keep_all_but_sizes(new, old),
-        _ => {}
+    if subresource == Some("status") {
+        keep_observed(new, old);
     }
     disabled::forget_in_pod(new);
 }
@@ -113,45 +100,4 @@ fn fill(new: &mut Value, old: &Value, at: &str) {
     if let (false, Some(value)) = (is_said, old.pointer(at)) {
         set(new, at, value.clone());
     }
-}
-
-fn keep_all_but_ephemeral(new: &mut Value, old: &Value) {
-    let written = new.clone();
-    keep_spec_and_metadata(new, old);
-    copy(new, &written, "/spec/ephemeralContainers");
-}
-
-fn keep_spec_and_metadata(new: &mut Value, old: &Value) {
-    copy(new, old, "/spec");
-    for at in METADATA {
-        copy(new, old, at);
-    }
-}
-
-/// Containers that do not pair up with the old ones are left for validation to refuse.
-fn keep_all_but_sizes(new: &mut Value, old: &Value) {
-    let lists = ["/spec/containers", "/spec/initContainers"];
-    if lists.iter().any(|containers| list(new, containers).len() != list(old, containers).len()) {
-        return;
-    }
-    let written = new.clone();
-    keep_spec_and_metadata(new, old);
-    copy(new, &written, "/spec/resources");
-    for containers in lists.into_iter().filter(|containers| !list(old, containers).is_empty()) {
-        set(new, containers, sized(list(&written, containers), list(old, containers)));
-    }
-}
-
-fn sized(new: &[Value], old: &[Value]) -> Vec<Value> {
-    if new.iter().zip(old).any(|(new, old)| new["name"] != old["name"]) {
-        return new.to_vec();
-    }
-    let resized = new.iter().zip(old).map(|(new, old)| {
-        let mut container = old.clone();
-        for at in ["/resources", "/resizePolicy"] {
-            copy(&mut container, new, at);
-        }
-        container
-    });
-    resized.collect()
 }

@@ -172,27 +172,6 @@ fn ranges_of_addresses_are_read() {
     }
 }
 
-fn resized(new: Value, old: &Value) -> Value {
-    let mut new = new;
-    prepare_update(&pod_kind(), Some("resize"), &mut new, old, &World::default(), noon()).unwrap();
-    new
-}
-
-#[test]
-fn a_resize_changes_sizes_and_nothing_else() {
-    let mut old = json!({"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": {"containers": [
-        {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "1"}}}]}});
-    defaults::apply_again(&pod_kind(), &mut old);
-    let mut new = old.clone();
-    pointer::set(&mut new, "/metadata/labels/a", "c");
-    pointer::set(&mut new, "/spec/hostname", "h");
-    new["spec"]["containers"][0]["image"] = "i:2".into();
-    new["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2".into();
-    let mut expected = old.clone();
-    expected["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2".into();
-    assert_eq!(resized(new, &old), expected);
-}
-
 #[test]
 fn only_finalize_writes_the_finalizers_of_a_namespace() {
     let kind = GroupKind::new("", "Namespace");

@@ -27,8 +27,6 @@ const fn write(
 const WRITES: &[Write] = &[
     write("Pod", None, &["status"]),
     write("Pod", STATUS, &["spec", "metadata.ownerReferences"]),
-    write("Pod", Some("ephemeralcontainers"), &["status"]),
-    write("Pod", Some("resize"), &["status"]),
     write("Service", None, &["status"]),
     write("Service", STATUS, &["spec"]),
     write("PersistentVolumeClaim", None, &["status"]),

@@ -34,7 +34,7 @@ use allowances::Allowances;
 pub(super) use handlers::port;
 pub(super) use scheduling::{taint_effect, tolerations};
 pub(super) use status::update as update_status;
-pub(super) use update::{update, update_ephemeral_containers};
+pub(super) use update::update;
 
 /// What the rules for a part of a pod need to know of the rest of it.
 struct Context<'v> {

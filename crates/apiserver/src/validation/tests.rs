@@ -47,7 +47,7 @@ const KINDS: [(&str, &str); 25] = [
     ("rbac.authorization.k8s.io", "RoleBinding"),
     ("storage.k8s.io", "StorageClass"),
 ];
-const SUBRESOURCES: [Option<&str>; 4] = [None, Some("status"), Some("finalize"), Some("ephemeralcontainers")];
+const SUBRESOURCES: [Option<&str>; 3] = [None, Some("status"), Some("finalize")];
 
 fn bases() -> BTreeMap<String, Value> {
     serde_json::from_str(BASES).expect("the bases are JSON")

@@ -1,15 +1,14 @@
 //! How a pod may change: not much, and its spec hardly at all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::super::at::{At, Report};
 use super::super::{declared, difference, metadata};
 use super::allowances::Allowances;
-use super::annotations::{self, MIRROR};
+use super::annotations;
 use super::{containers, metadata_and_spec, scheduling};
-use crate::field::Quoted;
 
 const MUTABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,\
                        `spec.tolerations` (only additions to existing tolerations),\
@@ -37,33 +36,6 @@ fn common(new: &At, old: &Value, allowances: &Allowances) {
     metadata_and_spec(new, allowances);
     annotations::changes(&metadata.field("annotations"), &old["metadata"]["annotations"]);
     annotations::all(&metadata.field("annotations"), &new.field("spec"), allowances);
-}
-
-pub(in super::super) fn update_ephemeral_containers(new: &At, old: &Value) {
-    if old["metadata"]["annotations"].get(MIRROR).is_some() {
-        return new.root().forbidden("static pods do not support ephemeral containers");
-    }
-    common(new, old, &Allowances::of(old));
-    let spec = new.field("spec");
-    let containers = spec.field("ephemeralContainers");
-    let by_name: BTreeMap<&str, &Value> =
-        containers.items().map(|container| (container.text_of("name"), container.value)).collect();
-    for before in old["spec"]["ephemeralContainers"].as_array().into_iter().flatten() {
-        let name = before["name"].as_str().unwrap_or_default();
-        let shown = Quoted(name);
-        match by_name.get(name) {
-            None => {
-                containers.forbidden(format!("existing ephemeral containers {shown} may not be removed\n"));
-            }
-            Some(after) if *after == before => {}
-            Some(after) => {
-                let lines = |value| declared::lines("EphemeralContainer", value);
-                let text = difference::unified(&lines(before), &lines(after));
-                containers
-                    .forbidden(format!("existing ephemeral containers {shown} may not be changed\n{text}"));
-            }
-        }
-    }
 }
 
 fn same_count(containers: &At, old: &Value) -> bool {
