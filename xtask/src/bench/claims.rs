@@ -29,7 +29,7 @@ use super::{Table, disk};
 use crate::kube::{self, Options};
 use crate::terminal;
 use bout::{Bout, Outcome};
-use contender::{FLAGS, Side};
+use contender::{Side, flags};
 use figure::Figure;
 use ring::{Ground, Programs, Ring};
 use scale::Scale;
@@ -48,6 +48,10 @@ pub(super) struct Wishes {
     /// Few claims: to see that `claims` works, not to measure
     #[arg(long)]
     quick: bool,
+    /// A flag for our operator on Kubernetes in `claims`, instead of the one it shares with upstream's, such as
+    /// `--our-flag=--api-connections=1`
+    #[arg(long = "our-flag", value_name = "FLAG")]
+    our_flags: Vec<String>,
     /// How often `claims` measures each; the middle one counts
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -78,7 +82,7 @@ const FSYNC: &str = "write and fsync 4 KiB, p50";
 
 pub(super) fn measure(wishes: &Wishes) -> Result<Vec<Table>> {
     let plan = Plan::of(wishes);
-    let programs = Programs::obtain()?;
+    let programs = Programs::obtain(flags(&wishes.our_flags))?;
     if plan.grounds.contains(&Ground::Kubernetes) {
         kube::prepare(&Options { name: "race".to_owned(), node: false, durable: true, use_existing: false })?;
     }
@@ -90,7 +94,8 @@ pub(super) fn measure(wishes: &Wishes) -> Result<Vec<Table>> {
             scores.add(*ground, side, Figure::milliseconds(FSYNC, fsync));
         }
     }
-    terminal::note(&format!("both operators get {}", FLAGS.join(" ")));
+    terminal::note(&format!("upstream gets {}", flags(&[]).join(" ")));
+    terminal::note(&format!("ours gets {}", flags(&wishes.our_flags).join(" ")));
     for (number, pair) in plan.matches().into_iter().enumerate() {
         pair.fight(&programs, &folder.0.join(number.to_string()), &mut scores);
     }
@@ -203,7 +208,7 @@ mod tests {
     #[test]
     fn operators_follow_each_other_scenario_by_scenario() {
         let only = vec![Scenario::Burst, Scenario::Rates];
-        let wishes = Wishes { only, on: vec![Ground::Kubernetes], quick: true, rounds: 1 };
+        let wishes = Wishes { only, on: vec![Ground::Kubernetes], quick: true, our_flags: vec![], rounds: 1 };
         assert_eq!(
             titles(&wishes),
             [
@@ -217,7 +222,7 @@ mod tests {
 
     #[test]
     fn without_wishes_everything_is_measured() {
-        let wishes = Wishes { only: vec![], on: vec![], quick: false, rounds: 2 };
+        let wishes = Wishes { only: vec![], on: vec![], quick: false, our_flags: vec![], rounds: 2 };
         assert_eq!(titles(&wishes).len(), 2 * 2 * 6 * 2);
     }
 }

@@ -23,6 +23,9 @@ pub(super) struct Outcome {
     pub(super) shares: Vec<(String, Shares)>,
 }
 
+/// What a claim costs beside what its pool says of itself, which is promised on its own.
+pub(super) const BESIDE_THE_POOL: &str = "writes per claim, without the pool's status";
+
 const POOL: &str = "warm";
 
 /// What claims may take before they are given up.
@@ -162,6 +165,7 @@ impl Bout<'_> {
         if let Some((before, after)) = before.1.zip(after.1) {
             let writes = after.since(&before);
             each("writes per claim".to_owned(), writes.total());
+            each(BESIDE_THE_POOL.to_owned(), writes.beside("sandboxwarmpools/status"));
             each("writes per claim: of these refused".to_owned(), writes.refused);
             writes.by_resource.iter().for_each(|(name, sum)| each(format!("writes per claim: {name}"), *sum));
         }

@@ -1,5 +1,6 @@
 //! What we promised, and whether it holds.
 
+use super::bout::BESIDE_THE_POOL;
 use super::contender::Side;
 use super::ring::Ground;
 use super::scores::Scores;
@@ -47,7 +48,7 @@ fn budgets(fsync: Option<f64>) -> Vec<Budget> {
         budget(
             "at most 11, and 1 more where a kubelet reports twice",
             Kubernetes,
-            "writes per claim",
+            BESIDE_THE_POOL,
             UpTo(12.0),
         ),
         budget("at most 0.2", Kubernetes, "writes per claim: patch sandboxwarmpools/status", UpTo(0.2)),
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_never_ended_is_missed() {
-        let scores = scores(Ground::Kubernetes, "writes per claim", 18.0, f64::INFINITY);
+        let scores = scores(Ground::Kubernetes, BESIDE_THE_POOL, 18.0, f64::INFINITY);
         assert_eq!(verdicts(&scores)[0].1, "missed");
     }
 }

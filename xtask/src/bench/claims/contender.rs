@@ -29,7 +29,7 @@ impl Side {
 
 /// The tuning that upstream recommends for many claims. Nobody asks for the old version of a kind, so nothing needs to be
 /// converted; nobody else is there, so no Lease is needed.
-pub(super) const FLAGS: [&str; 8] = [
+const FLAGS: [&str; 8] = [
     "--extensions=true",
     "--sandbox-concurrent-workers=200",
     "--sandbox-claim-concurrent-workers=150",
@@ -40,6 +40,13 @@ pub(super) const FLAGS: [&str; 8] = [
     "--leader-elect=false",
 ];
 
+/// These flags, where nothing else is said of one of them.
+pub(super) fn flags(others: &[String]) -> Vec<String> {
+    let name = |flag: &str| flag.split('=').next().unwrap_or_default().to_owned();
+    let is_said = |flag: &&str| others.iter().any(|other| name(other) == name(flag));
+    FLAGS.iter().filter(|flag| !is_said(flag)).map(|flag| (*flag).to_owned()).chain(others.to_vec()).collect()
+}
+
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct Contender {
@@ -48,13 +55,11 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// `arguments` come before the flags.
-    pub(super) fn start(program: &Path, arguments: &[&str], kubeconfig: &Path, log: &Path) -> Result<Self> {
+    pub(super) fn start(program: &Path, arguments: &[String], kubeconfig: &Path, log: &Path) -> Result<Self> {
         let (metrics, health) = (free()?, free()?);
         let program = Attendant::start(program, log, |command| {
             command
                 .args(arguments)
-                .args(FLAGS)
                 .arg(format!("--metrics-bind-address={metrics}"))
                 .arg(format!("--health-probe-bind-address={health}"))
                 .env("KUBECONFIG", kubeconfig);
@@ -82,4 +87,18 @@ impl Contender {
 fn free() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("finding a free port")?;
     listener.local_addr().context("finding a free port")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_flag_takes_its_place() {
+        let others = ["--api-connections=1".to_owned(), "--log=debug".to_owned()];
+        let flags = flags(&others);
+        assert_eq!(flags.iter().filter(|flag| flag.starts_with("--api-connections")).count(), 1);
+        assert_eq!(flags[flags.len() - 2..], others);
+        assert!(flags.contains(&"--leader-elect=false".to_owned()));
+    }
 }

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 
 use super::attendant::Attendant;
-use super::contender::{Contender, Side};
+use super::contender::{Contender, Side, flags};
 use super::generator::Generator;
 use super::looks::Looks;
 use super::processor::{Reading, Shares, Watched};
@@ -44,13 +44,15 @@ pub(super) struct Programs {
     asb: PathBuf,
     load: PathBuf,
     theirs: PathBuf,
+    /// What ours gets.
+    our_flags: Vec<String>,
 }
 
 impl Programs {
-    pub(super) fn obtain() -> Result<Self> {
+    pub(super) fn obtain(our_flags: Vec<String>) -> Result<Self> {
         let [asb, load] = terminal::step("build asb and the load", program::asb_and_claims)?;
         let theirs = parts::obtain(&["agent-sandbox-controller"])?.remove("agent-sandbox-controller");
-        Ok(Self { asb, load, theirs: theirs.context("it was asked for")? })
+        Ok(Self { asb, load, theirs: theirs.context("it was asked for")?, our_flags })
     }
 }
 
@@ -77,8 +79,11 @@ impl Ring {
         let log = folder.join("operator.log");
         let contender = match (ground, side) {
             (Ground::Embedded, Side::Ours) => None,
-            (_, Side::Ours) => Some(Contender::start(&programs.asb, &["operator"], &kubeconfig, &log)?),
-            (_, Side::Theirs) => Some(Contender::start(&programs.theirs, &[], &kubeconfig, &log)?),
+            (_, Side::Ours) => {
+                let arguments = [&["operator".to_owned()], &programs.our_flags[..]].concat();
+                Some(Contender::start(&programs.asb, &arguments, &kubeconfig, &log)?)
+            }
+            (_, Side::Theirs) => Some(Contender::start(&programs.theirs, &flags(&[]), &kubeconfig, &log)?),
         };
         let generator = Generator::start(&programs.load, &kubeconfig, &folder.join("load.log"))?;
         let mut ring = Self { generator, contender, kubelet, server };

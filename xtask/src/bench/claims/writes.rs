@@ -37,6 +37,13 @@ impl Writes {
     pub(super) fn total(&self) -> f64 {
         self.by_resource.values().sum()
     }
+
+    /// All but those of one resource.
+    pub(super) fn beside(&self, resource: &str) -> f64 {
+        let others =
+            self.by_resource.iter().filter(|(name, _)| name.split(' ').next_back() != Some(resource));
+        others.map(|(_, count)| count).sum()
+    }
 }
 
 /// What a write is called here; nothing for what is none.
@@ -72,6 +79,11 @@ mod tests {
         )
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "the numbers of these tests are small and whole")]
+    fn i64_of(number: f64) -> i64 {
+        number as i64
+    }
+
     fn counted(writes: &Writes) -> Vec<(&str, f64)> {
         writes.by_resource.iter().map(|(name, count)| (name.as_str(), *count)).collect()
     }
@@ -87,7 +99,10 @@ mod tests {
         ];
         let writes = Writes::read(&text.concat());
         assert_eq!(counted(&writes), [("create sandboxes", 4.0), ("patch sandboxes/status", 5.0)]);
-        assert_eq!((writes.total(), writes.refused), (9.0, 2.0));
+        assert_eq!(
+            [writes.total(), writes.refused, writes.beside("sandboxes/status")].map(i64_of),
+            [9, 2, 4]
+        );
     }
 
     #[test]
