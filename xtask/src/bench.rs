@@ -44,7 +44,7 @@ enum Subject {
     Kubernetes,
     /// Our API server beside a real one: the same load on both
     Apiserver,
-    /// Our operator beside upstream's: the same claims for both; half an hour
+    /// Our operator beside upstream's: the same claims for both; long
     Claims,
 }
 

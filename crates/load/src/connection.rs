@@ -17,6 +17,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 /// Where connections come from.
+#[derive(Clone)]
 pub(crate) struct Door {
     address: String,
     host: String,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use hyper::body::Incoming;
 use serde::Deserialize;
 
@@ -59,26 +59,28 @@ impl Object {
 }
 
 pub(crate) struct Feed {
-    body: Incoming,
+    door: Door,
+    collection: String,
+    /// Of the last change that was seen.
+    version: String,
+    /// An answer ends with its connection.
+    stream: (Connection, Incoming),
     unread: Vec<u8>,
     arrived: Instant,
-    _connection: Connection,
+    broken: u32,
 }
+
+/// A server breaks off a watch whose client is slow, as on a machine that is overloaded.
+const MOST_BREAKS: u32 = 20;
 
 impl Feed {
     /// Everything in a collection that changes from now on.
     pub(crate) async fn of(door: &Door, collection: &str) -> Result<Self> {
-        let mut connection = door.connect().await?;
-        let version = version(&mut connection, collection).await?;
-        let path = format!("{collection}?watch=true&resourceVersion={version}");
-        let response = connection.open(&Call::get(path)).await?;
-        ensure!(response.status().is_success(), "a watch was refused with {}", response.status());
-        Ok(Self {
-            body: response.into_body(),
-            unread: Vec::new(),
-            arrived: Instant::now(),
-            _connection: connection,
-        })
+        let version = version(&mut door.connect().await?, collection).await?.to_string();
+        let stream = watch(door, collection, &version).await?;
+        let (door, collection) = (door.clone(), collection.to_owned());
+        let (unread, arrived) = (Vec::new(), Instant::now());
+        Ok(Self { door, collection, version, stream, unread, arrived, broken: 0 })
     }
 
     /// The next change; none once the time is up.
@@ -93,19 +95,41 @@ impl Feed {
         }
     }
 
-    pub(crate) async fn next(&mut self) -> Result<(Object, Instant)> {
+    async fn next(&mut self) -> Result<(Object, Instant)> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
                 let event: Event = serde_json::from_slice(&line).context("reading a watch")?;
-                ensure!(event.kind != "ERROR", "a watch broke off: {}", String::from_utf8_lossy(&line));
+                ensure!(event.kind != "ERROR", "a watch was ended: {}", String::from_utf8_lossy(&line));
+                self.version.clone_from(&event.object.metadata.resource_version);
                 return Ok((event.object, self.arrived));
             }
-            let Some(bytes) = next(&mut self.body).await? else { bail!("a watch ended") };
-            self.arrived = Instant::now();
-            self.unread.extend_from_slice(&bytes);
+            match next(&mut self.stream.1).await {
+                Ok(Some(bytes)) => {
+                    self.arrived = Instant::now();
+                    self.unread.extend_from_slice(&bytes);
+                }
+                Ok(None) | Err(_) => self.resume().await?,
+            }
         }
     }
+
+    /// Goes on where it broke off.
+    async fn resume(&mut self) -> Result<()> {
+        self.broken += 1;
+        ensure!(self.broken <= MOST_BREAKS, "a watch ends again and again");
+        self.unread.clear();
+        self.stream = watch(&self.door, &self.collection, &self.version).await?;
+        Ok(())
+    }
+}
+
+async fn watch(door: &Door, collection: &str, version: &str) -> Result<(Connection, Incoming)> {
+    let mut connection = door.connect().await?;
+    let path = format!("{collection}?watch=true&resourceVersion={version}");
+    let response = connection.open(&Call::get(path)).await?;
+    ensure!(response.status().is_success(), "a watch was refused with {}", response.status());
+    Ok((connection, response.into_body()))
 }
 
 #[derive(Deserialize)]
