@@ -12,7 +12,7 @@ use crate::connection::{Call, Connection, Door};
 const CONNECTIONS: usize = 64;
 
 /// How long after the end of all patience something is taken to hang.
-pub(crate) const HANGING: Duration = Duration::from_secs(20);
+pub(crate) const HANGING: Duration = Duration::from_secs(90);
 
 pub(crate) struct Crew {
     idle: Mutex<Vec<Connection>>,

@@ -18,7 +18,7 @@ use super::attendant::Attendant;
 use super::sample::Sample;
 
 /// It gives up by itself; this much later it is taken to be dead.
-const DEAD: Duration = Duration::from_secs(40);
+const DEAD: Duration = Duration::from_secs(150);
 
 pub(super) struct Generator {
     program: Attendant,
