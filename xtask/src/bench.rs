@@ -1,13 +1,19 @@
 //! `cargo xtask bench`: measures, each thing with what it stands beside in the same run. Judges nothing.
 
 mod apiserver;
+mod claims;
 mod disk;
+mod embedded;
 mod example;
+mod folder;
 mod kubernetes;
 mod memory;
+mod program;
 
 use anyhow::Result;
+use serde_json::{Value, json};
 
+use crate::kube::Output;
 use crate::{terminal, workspace};
 
 /// Measures on this machine and prints a table.
@@ -15,9 +21,15 @@ use crate::{terminal, workspace};
 /// Numbers from a shared machine vary; compare rows of one run, and quote them with the machine and the command.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only these
+    /// Only these; `claims` is measured only when it is named
     #[arg(value_enum)]
     subjects: Vec<Subject>,
+
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
+
+    #[command(flatten)]
+    claims: claims::Wishes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -32,13 +44,22 @@ enum Subject {
     Kubernetes,
     /// Our API server beside a real one: the same load on both
     Apiserver,
+    /// Our operator beside upstream's: the same claims for both; long
+    Claims,
 }
 
 impl Subject {
-    const ALL: [Self; 5] = [Self::Disk, Self::Store, Self::Conversion, Self::Kubernetes, Self::Apiserver];
+    const ALL: [Self; 6] =
+        [Self::Disk, Self::Store, Self::Conversion, Self::Kubernetes, Self::Apiserver, Self::Claims];
 
-    fn measure(self) -> Result<Table> {
-        match self {
+    fn is_wanted(self, arguments: &Arguments) -> bool {
+        let by_itself = arguments.subjects.is_empty() && self != Self::Claims;
+        by_itself || arguments.subjects.contains(&self)
+    }
+
+    fn measure(self, arguments: &Arguments) -> Result<Vec<Table>> {
+        let table = match self {
+            Self::Claims => return claims::measure(&arguments.claims),
             Self::Disk => disk::measure().map(Table::from),
             Self::Store => {
                 let folder = workspace::cache()?.display().to_string();
@@ -47,7 +68,8 @@ impl Subject {
             Self::Conversion => example::measure("asb-types", "conversion_time", &[]).map(Table::from),
             Self::Kubernetes => kubernetes::measure().map(Table::from),
             Self::Apiserver => apiserver::measure(),
-        }
+        };
+        Ok(vec![table?])
     }
 }
 
@@ -77,16 +99,19 @@ impl From<Vec<Row>> for Table {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let wanted = |subject: &Subject| arguments.subjects.is_empty() || arguments.subjects.contains(subject);
     let mut tables: Vec<Table> = Vec::new();
-    for subject in Subject::ALL.into_iter().filter(wanted) {
-        let table = subject.measure()?;
-        match tables.last_mut().filter(|last| last.head == table.head) {
-            Some(last) => last.rows.extend(table.rows),
-            None => tables.push(table),
+    for subject in Subject::ALL.into_iter().filter(|subject| subject.is_wanted(arguments)) {
+        for table in subject.measure(arguments)? {
+            match tables.last_mut().filter(|last| last.head == table.head) {
+                Some(last) => last.rows.extend(table.rows),
+                None => tables.push(table),
+            }
         }
     }
-    terminal::answer(&tables.iter().map(Table::markdown).collect::<Vec<_>>().join("\n\n"));
+    terminal::answer(&match arguments.output {
+        Output::Text => tables.iter().map(Table::markdown).collect::<Vec<_>>().join("\n\n"),
+        Output::Json => serde_json::to_string_pretty(&tables.iter().map(Table::json).collect::<Vec<_>>())?,
+    });
     Ok(())
 }
 
@@ -98,6 +123,10 @@ impl Table {
         let head = [line(self.head[0], self.head[1..].join(" | ")), "|---".repeat(self.head.len()) + "|"];
         let rows = self.rows.iter().map(|row| line(&row[0], row[1..].join(" | ")));
         head.into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+    }
+
+    fn json(&self) -> Value {
+        json!({ "head": self.head, "rows": self.rows })
     }
 }
 
@@ -112,5 +141,11 @@ mod tests {
             Table::from(Vec::from(rows)).markdown(),
             "| what   | measured |\n|---|---|\n| a      | 1 ms |\n| longer | 2 ms |"
         );
+    }
+
+    #[test]
+    fn the_table_is_json_for_programs() {
+        let table = Table::from(vec![Row::new("a", "1 ms")]);
+        assert_eq!(table.json(), json!({"head": ["what", "measured"], "rows": [["a", "1 ms"]]}));
     }
 }

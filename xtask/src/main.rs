@@ -64,3 +64,15 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Vendor => vendor::run(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn no_flag_is_in_the_way_of_another() {
+        Arguments::command().debug_assert();
+    }
+}

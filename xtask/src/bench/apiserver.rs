@@ -1,19 +1,18 @@
 //! Our API server beside a real kube-apiserver with an etcd that waits for the disk: the same load on each, in turn,
 //! because two at once would measure the machine.
 
-mod embedded;
 mod load;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::{Table, memory};
+use super::embedded::{Embedded, Keeper};
+use super::folder::Folder;
+use super::{Table, memory, program};
 use crate::kube::{self, Cluster, Options};
-use crate::{terminal, workspace};
-use embedded::{Embedded, Programs};
+use crate::terminal;
 use load::{Figure, Measurements};
 
 const HEAD: &[&str] = &["what", "kube-apiserver + etcd", "asb up", "ours / theirs", "ours in process"];
@@ -47,22 +46,16 @@ pub(super) fn measure() -> Result<Table> {
     Ok(Table { head: HEAD, rows })
 }
 
-/// A place on the disk where clusters keep their data, too, that goes with this value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn create() -> Result<Self> {
-        let path = workspace::cache()?.join(format!("bench-{}", std::process::id()));
-        fs::create_dir_all(&path).with_context(|| format!("creating {}", path.display()))?;
-        Ok(Self(path))
-    }
+/// What was built for measuring.
+struct Programs {
+    asb: PathBuf,
+    load: PathBuf,
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if fs::remove_dir_all(&self.0).is_err() {
-            terminal::note(&format!("{} could not be removed", self.0.display()));
-        }
+impl Programs {
+    fn build() -> Result<Self> {
+        let [asb, load] = program::asb_and_calls()?;
+        Ok(Self { asb, load })
     }
 }
 
@@ -71,8 +64,8 @@ fn starts(programs: &Programs, folder: &Folder) -> Result<(Duration, Duration)> 
     let mut fastest = (Duration::MAX, Duration::MAX);
     for number in 0..STARTS {
         let data = folder.0.join(format!("start-{number}"));
-        fastest.0 = fastest.0.min(Embedded::start(programs, &data)?.ready_in);
-        fastest.1 = fastest.1.min(Embedded::start(programs, &data)?.ready_in);
+        fastest.0 = fastest.0.min(Embedded::start(&programs.asb, &data, Keeper::Others)?.ready_in);
+        fastest.1 = fastest.1.min(Embedded::start(&programs.asb, &data, Keeper::Others)?.ready_in);
     }
     Ok(fastest)
 }
@@ -95,7 +88,11 @@ impl Servers {
         let start = Instant::now();
         let cluster = kube::borrow(&options)?;
         let their_start = start.elapsed();
-        Ok(Self { cluster, their_start, embedded: Embedded::start(programs, &folder.0.join("load"))? })
+        Ok(Self {
+            cluster,
+            their_start,
+            embedded: Embedded::start(&programs.asb, &folder.0.join("load"), Keeper::Others)?,
+        })
     }
 
     fn fill(&self, programs: &Programs) -> Result<Measured> {

@@ -12,19 +12,30 @@ use crate::{terminal, workspace};
 const ROUNDS: usize = 300;
 
 pub(super) fn measure() -> Result<Vec<Row>> {
+    let times = times()?;
+    Ok(vec![
+        Row::new("write and fsync 4 KiB, p50", milliseconds(percentile(&times, 50))),
+        Row::new("write and fsync 4 KiB, p99", milliseconds(percentile(&times, 99))),
+    ])
+}
+
+/// How long the middle one of many takes.
+pub(super) fn median() -> Result<Duration> {
+    Ok(percentile(&times()?, 50))
+}
+
+/// Sorted.
+fn times() -> Result<Vec<Duration>> {
     let mut times = terminal::step("measure the disk", || {
         let folder = workspace::cache()?;
         fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
-        let path = folder.join(format!("bench-{}", std::process::id()));
+        let path = folder.join(format!("bench-disk-{}", std::process::id()));
         let times = write(&mut File::create(&path).with_context(|| format!("creating {}", path.display()))?);
         fs::remove_file(&path).context("removing the file written to")?;
         times
     })?;
     times.sort_unstable();
-    Ok(vec![
-        Row::new("write and fsync 4 KiB, p50", milliseconds(percentile(&times, 50))),
-        Row::new("write and fsync 4 KiB, p99", milliseconds(percentile(&times, 99))),
-    ])
+    Ok(times)
 }
 
 fn write(file: &mut File) -> Result<Vec<Duration>> {

@@ -54,6 +54,17 @@ pub(super) const MODULES: &[Module] = &[
         programs: &[Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", built_as: "server" }],
     },
     Module {
+        name: "agent-sandbox",
+        path: "sigs.k8s.io/agent-sandbox",
+        tags: "",
+        stamps: &[],
+        edit: None,
+        programs: &[plain(
+            "agent-sandbox-controller",
+            "sigs.k8s.io/agent-sandbox/cmd/agent-sandbox-controller",
+        )],
+    },
+    Module {
         name: "containerd",
         path: "github.com/containerd/containerd/v2",
         tags: "no_btrfs,no_zfs,no_devmapper",

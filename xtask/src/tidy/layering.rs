@@ -24,7 +24,8 @@ const LAYERS: &[&[&str]] = &[
 
 /// Test support knows everybody, and only tests know it.
 const TESTS: &str = "asb-tests";
-const OUTSIDE: &[&str] = &[TESTS, "xtask"];
+/// What measures is part of nothing.
+const OUTSIDE: &[&str] = &["asb-load", TESTS, "xtask"];
 
 /// What `cargo metadata --no-deps` says about the workspace.
 #[derive(Deserialize)]
