@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use asb_fake_kubelet::{Builder, FakeKubelet};
 use asb_operator::{Dice, Operator, Settings};
-use asb_tests::{Cluster, Namespace, wait};
+use asb_tests::{Cluster, Namespace, account, wait};
 use asb_types::hash::fnv1a_hex;
 use asb_types::labels::WARM_POOL;
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
@@ -37,6 +37,8 @@ pub(crate) struct Stage {
     pub(crate) ledger: Ledger,
     /// The operator's.
     pub(crate) clock: TestClock,
+    /// The operator's, with its rights and no others.
+    account: Client,
     kubelet: FakeKubelet,
     operator: JoinHandle<()>,
     stop: CancellationToken,
@@ -53,7 +55,8 @@ impl Stage {
         let kubelet = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
         let kubelet = settings(kubelet).spawn().await?;
         let (stop, ledger, clock) = (CancellationToken::new(), Ledger::default(), TestClock::default());
-        let operator = operator(&ledger.over(&cluster.client()), &namespace, &clock);
+        let account = account::operator(&cluster).await?;
+        let operator = operator(&ledger.over(&account), &namespace, &clock);
         Ok(Self {
             sandboxes: namespace.api(),
             claims: namespace.api(),
@@ -65,6 +68,7 @@ impl Stage {
             clock,
             cluster,
             namespace,
+            account,
             kubelet,
             stop,
         })
@@ -74,8 +78,15 @@ impl Stage {
     pub(crate) async fn restart(&mut self) -> Result<()> {
         self.stop.cancel();
         (self.stop, self.ledger) = (CancellationToken::new(), Ledger::default());
-        let next = operator(&self.ledger.over(&self.cluster.client()), &self.namespace, &self.clock);
+        let next = operator(&self.ledger.over(&self.account), &self.namespace, &self.clock);
         let last = std::mem::replace(&mut self.operator, tokio::spawn(next.run(self.stop.clone())));
+        last.await.context("the operator ended badly")
+    }
+
+    /// Ends the operator. [`Self::restart`] starts the next.
+    pub(crate) async fn leave(&mut self) -> Result<()> {
+        self.stop.cancel();
+        let last = std::mem::replace(&mut self.operator, tokio::spawn(std::future::ready(())));
         last.await.context("the operator ended badly")
     }
 

@@ -66,8 +66,8 @@ impl Suite {
         match self {
             Self::Dependencies => deny::program().map(drop),
             Self::Clients => clients::obtain().map(drop),
-            Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()),
-            Self::Embedded => kubectl().map(drop),
+            Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()).and(part("helm")).map(drop),
+            Self::Embedded => part("kubectl").map(drop),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
         }
     }
@@ -92,7 +92,7 @@ impl Suite {
                 tests(&["--package", "asb-tests", "--lib"], effort, &[])
             }
             Self::Clients => self.against_the_embedded(effort, &clients::obtain()?),
-            Self::Embedded => self.against_the_embedded(effort, &[("ASB_TEST_KUBECTL", kubectl()?)]),
+            Self::Embedded => self.against_the_embedded(effort, &[("ASB_TEST_KUBECTL", part("kubectl")?)]),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
@@ -114,6 +114,7 @@ impl Suite {
                 "hostile",
                 "lifecycle",
                 "operator",
+                "rights",
                 "subresources",
             ],
             Self::Kubernetes => &[
@@ -122,8 +123,10 @@ impl Suite {
                 "differential",
                 "fake_kubelet",
                 "installation",
+                "manifests",
                 "operator",
                 "replicas",
+                "rights",
                 "subresources",
                 "webhook",
             ],
@@ -155,7 +158,8 @@ impl Suite {
     }
 
     fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
-        self.test(effort, &cluster.environment())
+        let helm = [("ASB_TEST_HELM", part("helm")?)];
+        self.test(effort, &[cluster.environment().as_slice(), &helm].concat())
     }
 
     fn test(self, effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
@@ -165,9 +169,9 @@ impl Suite {
     }
 }
 
-/// The kubectl of the pinned Kubernetes.
-fn kubectl() -> Result<PathBuf> {
-    parts::obtain(&["kubectl"])?.remove("kubectl").context("kubectl was asked for")
+/// A program at its pinned version.
+fn part(name: &str) -> Result<PathBuf> {
+    parts::obtain(&[name])?.remove(name).with_context(|| format!("{name} was asked for"))
 }
 
 fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
