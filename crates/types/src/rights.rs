@@ -146,7 +146,7 @@ impl Role {
     /// As a manifest, with the reasons as comments.
     pub fn manifest(&self) -> String {
         let namespace = match self.kind {
-            "Role" => format!("  namespace: {}\n", WEBHOOK_NAMESPACE),
+            "Role" => format!("  namespace: {WEBHOOK_NAMESPACE}\n"),
             _ => String::new(),
         };
         let rules: String = self.rights.iter().map(Right::rule).collect();

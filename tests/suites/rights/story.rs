@@ -1,13 +1,12 @@
 //! What happens to an operator that leads and converts, in a namespace of its own.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use asb_fake_kubelet::FakeKubelet;
 use asb_operator::webhook::{Certificates, Host, Webhook};
 use asb_operator::{Candidacy, LEASE, Operator, Settings, Terms};
-use asb_tests::objects::create;
+use asb_tests::objects::{create, object};
 use asb_tests::{Cluster, Namespace, account, wait};
 use asb_types::crd;
 use asb_types::labels::{ADOPTABLE, ADOPTABLE_TRUE};
@@ -17,7 +16,7 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Secret, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::usage::{Usage, Use};
+use crate::usage::{Notes, Usage};
 
 const SCHEDULER: &str = "fake-scheduler";
 
@@ -59,16 +58,9 @@ impl Story {
     }
 
     pub(crate) async fn sandboxes_with_services_and_volumes(&self) -> Result<()> {
-        for (kind, name, spec) in [
-            (
-                "Service",
-                "web",
-                json!({"clusterIP": "None", "selector": {"app": "web"}, "ports": [{"port": 80}]}),
-            ),
-            ("PersistentVolumeClaim", "work-web", volume()),
-        ] {
-            self.unowned(kind, name, spec).await?;
-        }
+        let service = json!({"clusterIP": "None", "selector": {"app": "web"}, "ports": [{"port": 80}]});
+        self.unowned::<Service>("web", service).await?;
+        self.unowned::<PersistentVolumeClaim>("work-web", volume()).await?;
         let volumes = json!([
             {"metadata": {"name": "work"}, "spec": volume()}, {"metadata": {"name": "more"}, "spec": volume()},
         ]);
@@ -136,7 +128,7 @@ impl Story {
     }
 
     /// Ends everything in order, which gives the Lease back, and says what was asked.
-    pub(crate) async fn end(self) -> Result<BTreeSet<Use>> {
+    pub(crate) async fn end(self) -> Result<Notes> {
         self.until("a leader", || self.usage.has("create", "leases")).await?;
         self.stop.cancel();
         self.operator.await.context("the operator ended badly")?;
@@ -144,25 +136,21 @@ impl Story {
         let tally = self.kubelet.shutdown().await;
         self.namespace.finish().await;
         ensure!(tally.errors.is_empty(), "the fake kubelet met errors: {:?}", tally.errors);
-        Ok(self.usage.all())
+        Ok(self.usage.notes())
     }
 
     /// Something of nobody's that a Sandbox may take over.
-    async fn unowned(&self, kind: &str, name: &str, spec: Value) -> Result<()> {
-        let labels = json!({ADOPTABLE: ADOPTABLE_TRUE});
-        let object = json!({
-            "apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": labels}, "spec": spec,
-        });
-        let (parameters, place) = (kube::api::PostParams::default(), &self.namespace);
-        match kind {
-            "Service" => {
-                drop(place.api().create(&parameters, &serde_json::from_value::<Service>(object)?).await?)
-            }
-            _ => {
-                let volume = serde_json::from_value::<PersistentVolumeClaim>(object)?;
-                drop(place.api().create(&parameters, &volume).await?);
-            }
-        }
+    async fn unowned<K>(&self, name: &str, spec: Value) -> Result<()>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + std::fmt::Debug
+            + Serialize
+            + DeserializeOwned,
+    {
+        let mut object: K = object(name, spec);
+        object.labels_mut().insert(ADOPTABLE.to_owned(), ADOPTABLE_TRUE.to_owned());
+        self.namespace.api::<K>().create(&PostParams::default(), &object).await?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response, StatusCode, Uri};
 use kube::Client;
 use kube::client::Body;
 use serde_json::json;
@@ -14,7 +14,14 @@ use tower::service_fn;
 pub(crate) type Use = (String, String, String);
 
 #[derive(Clone, Default)]
-pub(crate) struct Usage(Arc<Mutex<BTreeSet<Use>>>);
+pub(crate) struct Usage(Arc<Mutex<Notes>>);
+
+#[derive(Clone, Default)]
+pub(crate) struct Notes {
+    pub(crate) asked: BTreeSet<Use>,
+    /// What of it the API server forbade.
+    pub(crate) refused: BTreeSet<Use>,
+}
 
 impl Usage {
     /// A client that goes through `client` and notes everything here.
@@ -23,30 +30,35 @@ impl Usage {
         let service = service_fn(move |request: Request<Body>| {
             let (usage, inner) = (usage.clone(), inner.clone());
             async move {
-                let is_lost = usage.note(request.method(), request.uri());
+                let asked = read(request.method(), request.uri());
+                let is_write = request.method() != Method::GET;
                 let answer = inner.send(request).await?;
-                let is_lost = is_lost && answer.status().is_success();
+                let is_new = usage.note(asked, answer.status());
+                let is_lost = is_new && is_write && answer.status().is_success();
                 Ok::<_, kube::Error>(if is_lost { lost() } else { answer })
             }
         });
         Client::new(service, client.default_namespace())
     }
 
-    pub(crate) fn all(&self) -> BTreeSet<Use> {
+    pub(crate) fn notes(&self) -> Notes {
         self.lock().clone()
     }
 
     pub(crate) fn has(&self, verb: &str, resource: &str) -> bool {
-        self.lock().iter().any(|(asked, _, of)| asked == verb && of == resource)
+        self.lock().asked.iter().any(|(asked, _, of)| asked == verb && of == resource)
     }
 
-    /// Whether the answer is to be lost: that of the first write of its sort.
-    fn note(&self, method: &Method, uri: &Uri) -> bool {
-        let is_new = self.lock().insert(read(method, uri));
-        is_new && method != Method::GET
+    /// Whether it was never asked before.
+    fn note(&self, asked: Use, answer: StatusCode) -> bool {
+        let mut notes = self.lock();
+        if answer == StatusCode::FORBIDDEN {
+            notes.refused.insert(asked.clone());
+        }
+        notes.asked.insert(asked)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<Use>> {
+    fn lock(&self) -> MutexGuard<'_, Notes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -58,7 +70,7 @@ fn lost() -> Response<Body> {
         "message": "the answer was lost on purpose",
     });
     let mut answer = Response::new(Body::from(status.to_string().into_bytes()));
-    *answer.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+    *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     answer
 }
 
