@@ -1,5 +1,6 @@
 //! The suites: what each needs, and how it is run.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -8,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::Effort;
 use super::embedded::{self, Embedded};
 use super::leftovers::Traces;
+use crate::image::{self, Profile};
 use crate::kube::{self, Cluster, Options};
 use crate::parts::{self, clients};
 use crate::{deny, tidy, workspace};
@@ -30,7 +32,7 @@ pub(super) enum Suite {
     Embedded,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
-    /// A real node: Pods, DNS, volumes, webhooks, gVisor
+    /// A real node: Pods, DNS, volumes, webhooks, gVisor, and the operator installed on it
     Node,
 }
 
@@ -130,7 +132,7 @@ impl Suite {
                 "subresources",
                 "webhook",
             ],
-            Self::Node => &["node"],
+            Self::Node => &["in_cluster", "node"],
             _ => &[],
         }
     }
@@ -158,6 +160,9 @@ impl Suite {
     }
 
     fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
+        if self == Self::Node {
+            load_image(cluster)?;
+        }
         let helm = [("ASB_TEST_HELM", part("helm")?)];
         self.test(effort, &[cluster.environment().as_slice(), &helm].concat())
     }
@@ -172,6 +177,17 @@ impl Suite {
 /// A program at its pinned version.
 fn part(name: &str) -> Result<PathBuf> {
     parts::obtain(&[name])?.remove(name).with_context(|| format!("{name} was asked for"))
+}
+
+/// Gives the node the image of the operator, built as quickly as it can be.
+fn load_image(cluster: &Cluster) -> Result<()> {
+    let folder = workspace::cache()?.join("images");
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let archive = folder.join(format!("{}.tar", cluster.name));
+    image::build(Profile::Dev, &archive)?;
+    let loaded = kube::load(&cluster.name, &archive);
+    fs::remove_file(&archive).with_context(|| format!("remove {}", archive.display()))?;
+    loaded
 }
 
 fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
