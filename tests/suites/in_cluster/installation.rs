@@ -79,9 +79,9 @@ impl Installation {
         helm(&[&["uninstall"], &RELEASE[..]].concat()).await?;
         wait::for_gone(&self.deployments, &deployment).await?;
         self.definitions.get("sandboxes.agents.x-k8s.io").await?;
-        let namespace = self.namespaces.get(NAMESPACE).await?;
         self.namespaces.delete(NAMESPACE, &DeleteParams::background()).await?;
         // Whoever needs one of that name next cannot use one that is going.
-        Ok(wait::for_gone(&self.namespaces, &namespace).await?)
+        let gone = || async { self.namespaces.get_opt(NAMESPACE).await.ok()?.is_none().then_some(()) };
+        Ok(wait::until(PATIENCE, "the namespace to go", gone).await?)
     }
 }
