@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use http::Request;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use serde_json::Value;
 use tokio::process::Child;
@@ -79,6 +79,13 @@ impl Cluster {
         self.client.clone()
     }
 
+    /// A client of the same cluster for whoever this token belongs to.
+    pub async fn client_with_token(&self, token: String) -> Result<Client, Error> {
+        let mut config = config(&set(KUBECONFIG).ok_or(Error::NoCluster)?).await?;
+        config.auth_info = AuthInfo { token: Some(token.into()), ..AuthInfo::default() };
+        Client::try_from(config).map_err(|source| Error::Client(Box::new(source)))
+    }
+
     /// Whether this is the original API server, which was built with Go.
     pub async fn is_original(&self) -> bool {
         let request = Request::get("/version").body(Vec::new()).expect("a path and nothing else");
@@ -108,12 +115,15 @@ fn set(name: &str) -> Option<OsString> {
 }
 
 async fn client(kubeconfig: &OsStr, retries: bool) -> Result<Client, Error> {
-    let unreadable = |source| Error::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
-    let merged = merged(kubeconfig).map_err(unreadable)?;
-    let mut config =
-        Config::from_custom_kubeconfig(merged, &KubeConfigOptions::default()).await.map_err(unreadable)?;
+    let mut config = config(kubeconfig).await?;
     config.default_retry = retries;
     Client::try_from(config).map_err(|source| Error::Client(Box::new(source)))
+}
+
+async fn config(kubeconfig: &OsStr) -> Result<Config, Error> {
+    let unreadable = |source| Error::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
+    let merged = merged(kubeconfig).map_err(unreadable)?;
+    Config::from_custom_kubeconfig(merged, &KubeConfigOptions::default()).await.map_err(unreadable)
 }
 
 /// KUBECONFIG may name several files, the first having the last word.

@@ -1,9 +1,11 @@
 //! What the suites stand on: the Kubernetes they run against, waiting without sleeping, and the
 //! conversion webhook. Holds no tests of the product; those are in `suites/`.
 
+pub mod account;
 pub mod cluster;
 pub mod conversion;
 pub mod embedded;
+pub mod helm;
 pub mod objects;
 mod program;
 pub mod wait;

@@ -1,6 +1,8 @@
 //! The committed files that are generated from the code: writes them, and finds those that have drifted.
 //! What they say belongs to the crates that know it; this module only knows where they lie.
 
+mod release;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -18,15 +20,33 @@ macro_rules! definition {
     };
 }
 
+macro_rules! role {
+    ($path:literal, $name:literal) => {
+        Generated {
+            path: concat!("deploy/", $path, ".yaml"),
+            contents: || example("asb-types", "roles", $name),
+        }
+    };
+}
+
 /// What a person runs when a generated file has drifted.
 pub(crate) const COMMAND: &str = "cargo xtask generate";
 
-/// Every generated file of the repository.
+/// Every generated file of the repository. What is made from others comes after them.
 const GENERATED: &[Generated] = &[
     definition!("sandboxclaims.extensions.agents.x-k8s.io"),
     definition!("sandboxes.agents.x-k8s.io"),
     definition!("sandboxtemplates.extensions.agents.x-k8s.io"),
     definition!("sandboxwarmpools.extensions.agents.x-k8s.io"),
+    role!("operator/cluster-role", "sandboxes"),
+    role!("operator/role", "own-namespace"),
+    role!("extensions/cluster-role", "extensions"),
+    Generated { path: "deploy/release/sandbox.yaml", contents: release::sandbox },
+    Generated { path: "deploy/release/extensions.yaml", contents: release::extensions },
+    Generated {
+        path: "deploy/release/sandbox-with-extensions.yaml",
+        contents: release::sandbox_with_extensions,
+    },
 ];
 
 #[derive(clap::Args)]
@@ -60,20 +80,29 @@ pub(crate) fn drift() -> Result<Vec<&'static str>> {
 fn drifted(root: &Path, table: &[Generated]) -> Result<Vec<&'static str>> {
     let mut paths = Vec::new();
     for generated in table {
-        if committed(&root.join(generated.path))?.as_deref() != Some(&fresh(generated)?) {
+        if is_drifted(root, generated, &fresh(generated)?)? {
             paths.push(generated.path);
         }
     }
     Ok(paths)
 }
 
-/// Writes what has drifted and leaves the rest untouched, so that builds see no change where there is none.
+/// Writes what has drifted and leaves the rest untouched, so that builds see no change where there is none. One after the
+/// other, because some are made from those before them.
 fn written(root: &Path, table: &[Generated]) -> Result<Vec<&'static str>> {
-    let drifted = drifted(root, table)?;
-    for generated in table.iter().filter(|generated| drifted.contains(&generated.path)) {
-        write(&root.join(generated.path), &fresh(generated)?)?;
+    let mut paths = Vec::new();
+    for generated in table {
+        let fresh = fresh(generated)?;
+        if is_drifted(root, generated, &fresh)? {
+            write(&root.join(generated.path), &fresh)?;
+            paths.push(generated.path);
+        }
     }
-    Ok(drifted)
+    Ok(paths)
+}
+
+fn is_drifted(root: &Path, generated: &Generated, fresh: &str) -> Result<bool> {
+    Ok(committed(&root.join(generated.path))?.as_deref() != Some(fresh))
 }
 
 /// What an example program of a crate prints: the crate knows the contents, and this program stays quick to build.

@@ -130,7 +130,8 @@ pub(crate) fn processes(name: &str) -> Result<Vec<Process>> {
     census::processes(&place::directory(name)?)
 }
 
-fn load(name: &str, archive: &Path) -> Result<()> {
+/// Gives a cluster's node an image.
+pub(crate) fn load(name: &str, archive: &Path) -> Result<()> {
     let directory = place::directory(name)?;
     ensure!(
         directory.exists(),

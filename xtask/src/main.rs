@@ -5,6 +5,7 @@ mod bench;
 mod command;
 mod deny;
 mod generate;
+mod image;
 mod kube;
 mod parts;
 mod planted;
@@ -33,6 +34,7 @@ enum Command {
     Deny(deny::Arguments),
     /// Writes the files that are generated from the code.
     Generate(generate::Arguments),
+    Image(image::Arguments),
     Kube(kube::Arguments),
     Planted(planted::Arguments),
     Test(test::Arguments),
@@ -57,6 +59,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Deny(arguments) => deny::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
+        Command::Image(arguments) => image::run(&arguments),
         Command::Kube(arguments) => kube::run(arguments),
         Command::Planted(arguments) => planted::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),

@@ -15,8 +15,7 @@ use tokio::time::Instant;
 
 use crate::tenure::Tenure;
 
-/// The Lease that every implementation of this operator uses, so that two of them never act at once.
-pub const LEASE: &str = "a3317529.agent-sandbox.x-k8s.io";
+pub use asb_types::rights::LEASE;
 
 /// Which Lease, and who we are.
 #[derive(Clone, Debug)]

@@ -20,6 +20,7 @@ pub mod names;
 pub mod network;
 pub mod phase;
 pub mod quantity;
+pub mod rights;
 pub mod v1alpha1;
 pub mod v1beta1;
 

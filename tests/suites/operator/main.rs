@@ -22,5 +22,6 @@ mod sizing;
 mod stage;
 mod stories;
 mod suspension;
+mod takeover;
 mod templates;
 mod volume_policies;

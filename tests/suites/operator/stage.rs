@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use asb_fake_kubelet::{Builder, FakeKubelet};
 use asb_operator::{Dice, Metrics, Operator, Settings};
-use asb_tests::{Cluster, Namespace, wait};
+use asb_tests::{Cluster, Namespace, account, wait};
 use asb_types::hash::fnv1a_hex;
 use asb_types::labels::WARM_POOL;
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
@@ -40,6 +40,8 @@ pub(crate) struct Stage {
     settings: Settings,
     /// What the operator measures.
     pub(crate) metrics: Arc<Metrics>,
+    /// The operator's, with its rights and no others.
+    account: Client,
     kubelet: FakeKubelet,
     operator: JoinHandle<()>,
     stop: CancellationToken,
@@ -65,7 +67,8 @@ impl Stage {
         let kubelet = kubelet(builder).spawn().await?;
         let (stop, ledger, clock) = (CancellationToken::new(), Ledger::default(), TestClock::default());
         let settings = Settings { namespace: Some(namespace.name().to_owned()), ..settings };
-        let operator = operator(&ledger.over(&cluster.client()), &settings, &clock);
+        let account = account::operator(&cluster).await?;
+        let operator = operator(&ledger.over(&account), &settings, &clock);
         Ok(Self {
             sandboxes: namespace.api(),
             claims: namespace.api(),
@@ -79,6 +82,7 @@ impl Stage {
             cluster,
             namespace,
             settings,
+            account,
             kubelet,
             stop,
         })
@@ -88,9 +92,16 @@ impl Stage {
     pub(crate) async fn restart(&mut self) -> Result<()> {
         self.stop.cancel();
         (self.stop, self.ledger) = (CancellationToken::new(), Ledger::default());
-        let next = operator(&self.ledger.over(&self.cluster.client()), &self.settings, &self.clock);
+        let next = operator(&self.ledger.over(&self.account), &self.settings, &self.clock);
         self.metrics = next.metrics();
         let last = std::mem::replace(&mut self.operator, tokio::spawn(next.run(self.stop.clone())));
+        last.await.context("the operator ended badly")
+    }
+
+    /// Ends the operator. [`Self::restart`] starts the next.
+    pub(crate) async fn leave(&mut self) -> Result<()> {
+        self.stop.cancel();
+        let last = std::mem::replace(&mut self.operator, tokio::spawn(std::future::ready(())));
         last.await.context("the operator ended badly")
     }
 

@@ -47,7 +47,8 @@ fn apiserver(cluster: &Description) -> Result<Component> {
         format!("service-account-signing-key-file={}", cluster.file("service-accounts.key")),
         format!("service-account-key-file={}", cluster.file("service-accounts.pub")),
         "authorization-mode=Node,RBAC".into(),
-        "enable-admission-plugins=NodeRestriction".into(),
+        // The second is off by default and on in OpenShift: it wants rights that nothing else asks for.
+        "enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement".into(),
         "allow-privileged=true".into(),
         "profiling=false".into(),
     ];

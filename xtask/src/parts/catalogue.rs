@@ -88,6 +88,14 @@ pub(super) const MODULES: &[Module] = &[
         programs: &[plain("coredns", "github.com/coredns/coredns")],
     },
     Module {
+        name: "helm",
+        path: "helm.sh/helm/v4",
+        tags: "",
+        stamps: &["helm.sh/helm/v4/internal/version.version=VERSION"],
+        edit: None,
+        programs: &[plain("helm", "helm.sh/helm/v4/cmd/helm")],
+    },
+    Module {
         name: "gvisor",
         path: "gvisor.dev/gvisor",
         tags: "",

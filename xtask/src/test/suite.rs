@@ -1,5 +1,6 @@
 //! The suites: what each needs, and how it is run.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -8,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::Effort;
 use super::embedded::{self, Embedded};
 use super::leftovers::Traces;
+use crate::image::{self, Profile};
 use crate::kube::{self, Cluster, Options};
 use crate::parts::{self, clients};
 use crate::{deny, tidy, workspace};
@@ -30,7 +32,7 @@ pub(super) enum Suite {
     Embedded,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
-    /// A real node: Pods, DNS, volumes, webhooks, gVisor
+    /// A real node: Pods, DNS, volumes, webhooks, gVisor, and the operator installed on it
     Node,
 }
 
@@ -66,8 +68,8 @@ impl Suite {
         match self {
             Self::Dependencies => deny::program().map(drop),
             Self::Clients => clients::obtain().map(drop),
-            Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()),
-            Self::Embedded => kubectl().map(drop),
+            Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()).and(part("helm")).map(drop),
+            Self::Embedded => part("kubectl").map(drop),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
         }
     }
@@ -92,7 +94,7 @@ impl Suite {
                 tests(&["--package", "asb-tests", "--lib"], effort, &[])
             }
             Self::Clients => self.against_the_embedded(effort, &clients::obtain()?),
-            Self::Embedded => self.against_the_embedded(effort, &[("ASB_TEST_KUBECTL", kubectl()?)]),
+            Self::Embedded => self.against_the_embedded(effort, &[("ASB_TEST_KUBECTL", part("kubectl")?)]),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
@@ -114,6 +116,7 @@ impl Suite {
                 "hostile",
                 "lifecycle",
                 "operator",
+                "rights",
                 "subresources",
             ],
             Self::Kubernetes => &[
@@ -122,11 +125,13 @@ impl Suite {
                 "differential",
                 "fake_kubelet",
                 "installation",
+                "manifests",
                 "operator",
                 "replicas",
+                "rights",
                 "subresources",
             ],
-            Self::Node => &["node"],
+            Self::Node => &["in_cluster", "node"],
             _ => &[],
         }
     }
@@ -154,7 +159,11 @@ impl Suite {
     }
 
     fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
-        self.test(effort, &cluster.environment())
+        if self == Self::Node {
+            load_image(cluster)?;
+        }
+        let helm = [("ASB_TEST_HELM", part("helm")?)];
+        self.test(effort, &[cluster.environment().as_slice(), &helm].concat())
     }
 
     fn test(self, effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
@@ -164,9 +173,20 @@ impl Suite {
     }
 }
 
-/// The kubectl of the pinned Kubernetes.
-fn kubectl() -> Result<PathBuf> {
-    parts::obtain(&["kubectl"])?.remove("kubectl").context("kubectl was asked for")
+/// A program at its pinned version.
+fn part(name: &str) -> Result<PathBuf> {
+    parts::obtain(&[name])?.remove(name).with_context(|| format!("{name} was asked for"))
+}
+
+/// Gives the node the image of the operator, built as quickly as it can be.
+fn load_image(cluster: &Cluster) -> Result<()> {
+    let folder = workspace::cache()?.join("images");
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let archive = folder.join(format!("{}.tar", cluster.name));
+    image::build(Profile::Dev, &archive)?;
+    let loaded = kube::load(&cluster.name, &archive);
+    fs::remove_file(&archive).with_context(|| format!("remove {}", archive.display()))?;
+    loaded
 }
 
 fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use asb_core::rotation::Step;
+use asb_types::rights::WEBHOOK_SECRET as SECRET;
 use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -18,7 +19,6 @@ use super::followed::{Place, Seen};
 use super::identity::{Broken, Identity};
 use super::issue::issue;
 
-pub(super) const SECRET: &str = "agent-sandbox-webhook-certs";
 /// How often to see whether something is due.
 const ROUND: Duration = Duration::from_hours(1);
 const PAUSE: Duration = Duration::from_secs(2);

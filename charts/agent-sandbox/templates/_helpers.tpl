@@ -1,0 +1,49 @@
+{{/* What selects the Pods. It is upstream's, so that a Deployment of theirs can be taken over: selectors cannot change. */}}
+{{- define "agent-sandbox.selector" -}}
+app: agent-sandbox-controller
+{{- end }}
+
+{{- define "agent-sandbox.labels" -}}
+{{ include "agent-sandbox.selector" . }}
+{{ include "agent-sandbox.release" . }}
+{{- end }}
+
+{{/* Whose an object is that does not belong to the Deployment. */}}
+{{- define "agent-sandbox.release" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "agent-sandbox.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "agent-sandbox.subjects" -}}
+- kind: ServiceAccount
+  name: agent-sandbox-controller
+  namespace: {{ .Values.namespace.name }}
+{{- end }}
+
+{{/* Every flag that is set. Numbers go through JSON: a plain 1000000 would become 1e+06. */}}
+{{- define "agent-sandbox.arguments" -}}
+{{- range $name, $value := omit .Values.controller "extraArgs" "extensions" }}
+{{- if not (kindIs "invalid" $value) }}
+- --{{ kebabcase $name }}={{ kindIs "string" $value | ternary $value (toJson $value) }}
+{{- end }}
+{{- end }}
+{{- if .Values.controller.extensions }}
+- --extensions
+{{- end }}
+{{- if ne .Values.namespace.name "agent-sandbox-system" }}
+- --webhook-namespace={{ .Values.namespace.name }}
+{{- end }}
+{{- if ne .Values.webhookServiceName "agent-sandbox-webhook-service" }}
+- --webhook-service-name={{ .Values.webhookServiceName }}
+{{- end }}
+{{- with .Values.controller.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,20 @@
+//! Prints one of the operator's roles as YAML: `cargo run -p asb-types --example roles -- sandboxes`.
+//! `cargo xtask generate` writes the committed files with it.
+
+use std::env;
+use std::io::{Result, Write, stdout};
+
+use asb_types::rights::{EXTENSIONS, OWN_NAMESPACE, SANDBOXES};
+
+const HEADER: &str =
+    "# Written by `cargo xtask generate` from crates/types/src/rights.rs. Change that, not this file.\n";
+
+fn main() -> Result<()> {
+    let role = match env::args().nth(1).as_deref() {
+        Some("sandboxes") => SANDBOXES,
+        Some("extensions") => EXTENSIONS,
+        Some("own-namespace") => OWN_NAMESPACE,
+        _ => panic!("usage: roles sandboxes|extensions|own-namespace"),
+    };
+    stdout().write_all([HEADER, &role.manifest()].concat().as_bytes())
+}
