@@ -10,7 +10,8 @@
 //!
 //! A create cannot be refused for coming late. So what a process sent while it was in charge may take effect when another
 //! is: that may make a pool larger than it wants, or give a claim a Sandbox that nobody is told of, and whoever is in charge
-//! has to take it away again. It may never change whose a Sandbox is, or what users were told.
+//! has to take it away again. The same goes for a create that was given up and tried again under its name, when what that
+//! made is gone by the time that the first one takes effect. It may never change whose a Sandbox is, or what users were told.
 
 use asb_core::write::Kind;
 use asb_types::annotations::v1alpha1_state;
@@ -33,6 +34,9 @@ pub(crate) fn check(
 ) -> Verdict {
     match (change.id.0, change.before.as_deref(), change.after.as_deref()) {
         (Kind::Sandbox, None, Some(made)) => {
+            if witness.is_echo(change) {
+                return Ok(());
+            }
             is_wanted(witness, sent, made, store)?;
             may_have(witness, sent, made, store, now)
         }

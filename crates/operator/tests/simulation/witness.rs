@@ -54,6 +54,8 @@ pub(crate) struct Witness {
     served: BTreeMap<u32, Knowledge>,
     /// Sandboxes that were made, or bound to a claim, by a process that was not in charge: their UIDs and versions then.
     late: BTreeMap<String, (String, u64)>,
+    /// The names of all Sandboxes that there ever were. A pool uses none twice but to try the same create again.
+    pub(crate) names: BTreeSet<String>,
     /// The claim that controls or controlled each Sandbox, by UIDs.
     pub(crate) claim_of: BTreeMap<String, String>,
     /// When each claim got its first Sandbox, and whether that came from a pool, by UID.
@@ -128,14 +130,21 @@ impl Witness {
             if let Err(violation) = invariants::check(self, sent, change, store, now) {
                 self.violation.get_or_insert(violation);
             }
-            if !sent.is_in_charge {
+            if !sent.is_in_charge || self.is_echo(change) {
                 self.note_late(change);
             }
         }
         self.remember(change);
     }
 
-    /// Notes who came to a pool or to a claim by a process that was not in charge.
+    /// Whether this is a pool's create that was given up and tried again, and what that made is already gone.
+    pub(crate) fn is_echo(&self, change: &Change) -> bool {
+        let is_member = |made: &Arc<Value>| controller_of(made, Kind::SandboxWarmPool).is_some();
+        let is_made = change.before.is_none() && change.after.as_ref().is_some_and(is_member);
+        is_made && self.names.contains(&change.id.1)
+    }
+
+    /// Notes who came to a pool or to a claim by a process that was not in charge, or too late.
     fn note_late(&mut self, change: &Change) {
         let Some(after) = change.after.as_ref().filter(|_| change.id.0 == Kind::Sandbox) else { return };
         let owner = |object: &Arc<Value>| controller_of(object, Kind::SandboxClaim).map(str::to_owned);
@@ -148,6 +157,7 @@ impl Witness {
         let Some(after) = &change.after else { return };
         match change.id.0 {
             Kind::Sandbox => {
+                self.names.insert(change.id.1.clone());
                 if let Some(claim) = controller_of(after, Kind::SandboxClaim) {
                     self.claim_of.insert(uid(after).to_owned(), claim.to_owned());
                     let bound = Bound { at: Instant::now(), is_warm: change.before.is_some() };
