@@ -34,7 +34,7 @@ pub(crate) fn check(
 ) -> Verdict {
     match (change.id.0, change.before.as_deref(), change.after.as_deref()) {
         (Kind::Sandbox, None, Some(made)) => {
-            if witness.is_echo(change) {
+            if witness.is_echo(sent, change) {
                 return Ok(());
             }
             is_wanted(witness, sent, made, store)?;

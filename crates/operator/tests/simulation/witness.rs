@@ -20,6 +20,8 @@ pub(crate) struct Sent {
     pub(crate) process: u32,
     /// Whether it is this process's turn to write, when the write takes effect.
     pub(crate) is_in_charge: bool,
+    /// When, for what was sent to change something.
+    pub(crate) at: Option<Instant>,
     pub(crate) believed: BTreeMap<Id, Vec<Arc<Value>>>,
     /// Of what processes did that were not in charge, all that this one could know of.
     pub(crate) known_late: BTreeSet<String>,
@@ -54,8 +56,8 @@ pub(crate) struct Witness {
     served: BTreeMap<u32, Knowledge>,
     /// Sandboxes that were made, or bound to a claim, by a process that was not in charge: their UIDs and versions then.
     late: BTreeMap<String, (String, u64)>,
-    /// The names of all Sandboxes that there ever were. A pool uses none twice but to try the same create again.
-    pub(crate) names: BTreeSet<String>,
+    /// When each Sandbox was last made, by its name and the UID of whom it was made for.
+    made: BTreeMap<(String, String), Instant>,
     /// The claim that controls or controlled each Sandbox, by UIDs.
     pub(crate) claim_of: BTreeMap<String, String>,
     /// When each claim got its first Sandbox, and whether that came from a pool, by UID.
@@ -100,7 +102,13 @@ impl Witness {
             known.is_some_and(|known| version(&known.object) >= *version_then)
         };
         let known_late = self.late.iter().filter(|(_, late)| is_known(late)).map(|(uid, _)| uid.clone());
-        Sent { process, is_in_charge: true, believed, known_late: known_late.collect() }
+        Sent {
+            process,
+            at: Some(Instant::now()),
+            is_in_charge: true,
+            believed,
+            known_late: known_late.collect(),
+        }
     }
 
     fn believed(&self, process: u32, id: &Id) -> Vec<Arc<Value>> {
@@ -130,18 +138,18 @@ impl Witness {
             if let Err(violation) = invariants::check(self, sent, change, store, now) {
                 self.violation.get_or_insert(violation);
             }
-            if !sent.is_in_charge || self.is_echo(change) {
+            if !sent.is_in_charge || self.is_echo(sent, change) {
                 self.note_late(change);
             }
         }
         self.remember(change);
     }
 
-    /// Whether this is a pool's create that was given up and tried again, and what that made is already gone.
-    pub(crate) fn is_echo(&self, change: &Change) -> bool {
-        let is_member = |made: &Arc<Value>| controller_of(made, Kind::SandboxWarmPool).is_some();
-        let is_made = change.before.is_none() && change.after.as_ref().is_some_and(is_member);
-        is_made && self.names.contains(&change.id.1)
+    /// Whether this is a create that was given up and tried again, and what that made is already gone.
+    pub(crate) fn is_echo(&self, sent: &Sent, change: &Change) -> bool {
+        made(change)
+            .and_then(|made| self.made.get(&made))
+            .is_some_and(|made_at| sent.at.is_some_and(|at| at < *made_at))
     }
 
     /// Notes who came to a pool or to a claim by a process that was not in charge, or too late.
@@ -157,7 +165,7 @@ impl Witness {
         let Some(after) = &change.after else { return };
         match change.id.0 {
             Kind::Sandbox => {
-                self.names.insert(change.id.1.clone());
+                self.made.extend(made(change).map(|made| (made, Instant::now())));
                 if let Some(claim) = controller_of(after, Kind::SandboxClaim) {
                     self.claim_of.insert(uid(after).to_owned(), claim.to_owned());
                     let bound = Bound { at: Instant::now(), is_warm: change.before.is_some() };
@@ -172,4 +180,12 @@ impl Witness {
             _ => {}
         }
     }
+}
+
+/// What was made, and for whom.
+fn made(change: &Change) -> Option<(String, String)> {
+    let after = change.after.as_ref().filter(|_| change.id.0 == Kind::Sandbox && change.before.is_none())?;
+    let kinds = [Kind::SandboxClaim, Kind::SandboxWarmPool];
+    let owner = kinds.into_iter().find_map(|kind| controller_of(after, kind))?;
+    Some((change.id.1.clone(), owner.to_owned()))
 }
