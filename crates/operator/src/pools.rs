@@ -9,7 +9,7 @@ mod observe;
 
 use std::sync::Arc;
 
-use asb_core::object::Key;
+use asb_core::object::{Key, Metadata};
 use asb_core::pool::{Plan, Report, plan, report};
 use asb_core::views::PoolView;
 use asb_core::write::{Kind, Target, Write};
@@ -56,7 +56,7 @@ impl Controller for Pools {
         let observed = snapshot.observed(&members, &book, &context.settings.pools, context.dice.roll());
         let plan = plan(&observed, context.now());
         context.memory().pools.note(&plan, key);
-        let is_settled = self.carry_out(&plan, key).await;
+        let is_settled = self.carry_out(&plan, &snapshot.pool.metadata).await;
         let report = report(&observed, &plan, book.failure.as_ref(), context.now());
         let is_told = self.tell(&report, &snapshot, key).await;
         if is_settled && is_told {
@@ -74,24 +74,25 @@ impl Pools {
     }
 
     /// Sends creates and deletes on their way, and does what is quick at once.
-    async fn carry_out(&self, plan: &Plan, key: &Key) -> bool {
+    async fn carry_out(&self, plan: &Plan, pool: &Metadata) -> bool {
         let mut is_settled = true;
         for write in &plan.writes {
             match write {
-                Write::Create { .. } | Write::Delete { .. } => self.send(write.clone(), key),
+                Write::Create { .. } | Write::Delete { .. } => self.send(write.clone(), pool),
                 Write::Patch { .. } => {
                     is_settled &= self.context.carry_out([write], Class::Housekeeping).await.is_ok();
                 }
             }
         }
         for lost in &plan.lookups {
-            is_settled &= self.look_up(lost, key).await;
+            is_settled &= self.look_up(lost, &pool.key).await;
         }
         is_settled
     }
 
-    fn send(&self, write: Write, pool: &Key) {
-        self.errands.send(errand::run(Arc::clone(&self.context), pool.clone(), write));
+    fn send(&self, write: Write, pool: &Metadata) {
+        let (context, key) = (Arc::clone(&self.context), pool.key.clone());
+        self.errands.send(errand::run(context, key, pool.generation, write));
     }
 
     /// Finds out about a create that was never answered and is no longer wanted.

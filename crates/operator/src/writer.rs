@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::caches::Caches;
 use crate::tenure::Tenure;
-use crate::traffic::{Class, Traffic};
+use crate::traffic::{Class, Permit, Traffic};
 
 /// Who we are in `managedFields`.
 const MANAGER: &str = "agent-sandbox-controller";
@@ -63,7 +63,17 @@ impl Writer {
 
     /// Carries out a write. The answer is in the caches when this returns, and so is what the write ran into.
     pub(crate) async fn write(&self, write: &Write, class: Class) -> Result<Value, Failure> {
-        let _permit = self.traffic.pass(class).await;
+        let permit = self.turn(class).await;
+        self.write_now(write, permit).await
+    }
+
+    /// Waits for the turn of a write. What it was decided on may have changed by then.
+    pub(crate) async fn turn(&self, class: Class) -> Permit {
+        self.traffic.pass(class).await
+    }
+
+    /// Carries out a write whose turn it is.
+    pub(crate) async fn write_now(&self, write: &Write, _permit: Permit) -> Result<Value, Failure> {
         if self.tenure.is_over() {
             return Err(Failure::Unavailable("another may lead by now".to_owned()));
         }

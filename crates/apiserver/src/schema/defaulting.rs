@@ -78,7 +78,7 @@ impl Filling {
             && !values.contains_key(name)
             && self.has_room(name.len() + size(default))
         {
-            values.insert(name.to_owned(), default.clone());
+            values.insert(name.to_owned(), without_nulls(field, default));
         }
     }
 
@@ -88,7 +88,7 @@ impl Filling {
             && let Some(default) = &schema.default
             && self.has_room(size(default))
         {
-            *value = default.clone();
+            *value = without_nulls(schema, default);
         }
     }
 
@@ -107,6 +107,13 @@ fn size(value: &Value) -> usize {
             Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value)).sum(),
             _ => 0,
         }
+}
+
+/// A default may itself hold a null where null is no value.
+fn without_nulls(schema: &Schema, default: &Value) -> Value {
+    let mut default = default.clone();
+    drop_nulls(schema, &mut default);
+    default
 }
 
 /// A default of null is none.

@@ -4,6 +4,7 @@
 use asb_types::hash::fnv1a_hex;
 use asb_types::lifecycle::LostSandboxPolicy;
 use asb_types::{annotations, labels};
+use jiff::Timestamp;
 
 use super::syntax::is_subdomain;
 use super::{Observed, Sighting, Source, expiry};
@@ -48,18 +49,32 @@ fn may_be_told(claim: &ClaimView, sandbox: &SandboxView) -> bool {
         || expiry::told(claim).is_some()
 }
 
-/// Of the Sandboxes that the claim controls, the one it is known by; the eldest where it is known by none.
+/// Of the Sandboxes that the claim controls and users may be told of, the one it is known by; the eldest where it is known
+/// by none.
 pub(super) fn chosen<'a>(observed: &Observed<'a>) -> Option<&'a SandboxView> {
     let claim = observed.claim;
-    let names = [Some(assigned_name(claim)), recorded_name(claim), Some(claim.metadata.name())];
-    let rank = |sandbox: &SandboxView| {
-        names.iter().position(|name| *name == Some(sandbox.metadata.name())).unwrap_or(names.len())
-    };
+    controlled(observed)
+        .filter(|sandbox| may_be_told(claim, sandbox))
+        .min_by_key(|sandbox| rank(claim, sandbox))
+}
+
+/// The same of a claim that is over, and sends nobody anywhere.
+pub(super) fn last<'a>(observed: &Observed<'a>) -> Option<&'a SandboxView> {
+    controlled(observed).min_by_key(|sandbox| rank(observed.claim, sandbox))
+}
+
+fn controlled<'a>(observed: &Observed<'a>) -> impl Iterator<Item = &'a SandboxView> {
     let of_server =
         [observed.assigned, observed.recorded].into_iter().filter_map(|sighting| sighting.sandbox);
-    let ours = observed.bound.iter().copied().chain(of_server.chain(observed.namesake));
-    ours.filter(|sandbox| sandbox.metadata.is_owned_by(&claim.metadata.uid) && may_be_told(claim, sandbox))
-        .min_by_key(|sandbox| (rank(sandbox), sandbox.metadata.created, sandbox.metadata.key.clone()))
+    let known = observed.bound.iter().copied().chain(of_server.chain(observed.namesake));
+    let claim = observed.claim;
+    known.filter(|sandbox| sandbox.metadata.is_owned_by(&claim.metadata.uid))
+}
+
+fn rank(claim: &ClaimView, sandbox: &SandboxView) -> (usize, Timestamp, Key) {
+    let names = [Some(assigned_name(claim)), recorded_name(claim), Some(claim.metadata.name())];
+    let place = names.iter().position(|name| *name == Some(sandbox.metadata.name())).unwrap_or(names.len());
+    (place, sandbox.metadata.created, sandbox.metadata.key.clone())
 }
 
 /// Sandboxes that the claim controls besides this one, if it has one: a claim has one at most.

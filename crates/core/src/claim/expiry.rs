@@ -75,7 +75,7 @@ fn delete(claim: &ClaimView, how: Deleting, why: &str) -> Plan {
 }
 
 fn standing(observed: &Observed<'_>) -> Standing {
-    let sandbox = binding::chosen(observed);
+    let sandbox = binding::last(observed);
     let problem = if sandbox.is_some() { None } else { not_ours(observed) };
     Standing { sandbox: sandbox.cloned().map(Box::new), problem, is_expired: true }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use asb_core::object::Key;
 use asb_core::report::Failure as Told;
+use asb_core::views::PoolView;
 use asb_core::write::Write;
 
 use super::ledger::Landing;
@@ -12,14 +13,26 @@ use crate::queue::Urgency;
 use crate::traffic::Class;
 use crate::writer::Failure;
 
-pub(super) async fn run(context: Arc<Context>, pool: Key, write: Write) {
-    let answer = context.writer.write(&write, Class::Housekeeping).await;
-    let landing = match answer {
-        Ok(_) => Landing::Landed,
-        Err(failure) => landing(failure, &write, is_seen(&context, &write)),
+pub(super) async fn run(context: Arc<Context>, pool: Key, generation: i64, write: Write) {
+    let permit = context.writer.turn(Class::Housekeeping).await;
+    let landing = if is_called_off(&context, &pool, generation, &write) {
+        Landing::CalledOff
+    } else {
+        match context.writer.write_now(&write, permit).await {
+            Ok(_) => Landing::Landed,
+            Err(failure) => landing(failure, &write, is_seen(&context, &write)),
+        }
     };
     context.memory().pools.arrive(&pool, &write, landing, context.now());
     context.caches.queues.pools.add(&pool, Urgency::Live);
+}
+
+/// Whether a member was to be made for a pool that has changed while this waited for its turn: it may want fewer now.
+fn is_called_off(context: &Context, pool: &Key, generation: i64, write: &Write) -> bool {
+    let is_as_it_was =
+        |pool: &Arc<PoolView>| pool.metadata.generation == generation && !pool.metadata.is_deleting();
+    matches!(write, Write::Create { .. })
+        && !context.caches.read(|world| world.pools.get(pool).is_some_and(is_as_it_was))
 }
 
 /// What came of an errand that was not simply done. Until the caches show that something is there, it may be.

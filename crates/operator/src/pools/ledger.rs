@@ -30,6 +30,8 @@ pub(crate) struct Book {
 #[derive(Debug)]
 pub(crate) enum Landing {
     Landed,
+    /// It was not sent.
+    CalledOff,
     /// Nobody answered, and it may still happen.
     Lost(String),
     Failed(Failure),
@@ -168,6 +170,7 @@ impl Book {
         }
         match landing {
             Landing::Landed => (self.failure, self.failures, self.not_before) = (None, 0, None),
+            Landing::CalledOff => {}
             Landing::Lost(problem) => self.fail(Failure::Transient(problem), now),
             Landing::Failed(failure) => self.fail(failure, now),
         }
