@@ -3,12 +3,13 @@
 use anyhow::Result;
 use asb_tests::wait;
 use asb_types::annotations::CLAIM_FIRST_READY_AT;
-use asb_types::v1beta1::SandboxClaim;
+use asb_types::v1beta1::{Sandbox, SandboxClaim};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
+use kube::api::ListParams;
 use serde_json::json;
 
-use crate::stage::{Stage, claim_conditions, ready};
+use crate::stage::{Stage, claim_conditions, ready, sandbox_conditions};
 
 /// What the operator may write for one warm claim: the transfer, the claim's status and stamps, an event, the labels of
 /// the Pod and the status of the Sandbox that was handed over, and for the member that follows Sandbox, Pod and status.
@@ -36,6 +37,17 @@ async fn all_done(stage: &Stage, claims: usize, members: usize) -> Result<()> {
     stage.pool_with("pool", members).await?;
     let events = || async { (stage.ledger.count("POST events") >= claims).then_some(()) };
     Ok(wait::until(wait::DEADLINE, "all events", events).await?)
+}
+
+/// How many Sandboxes took so long to become Ready that they said in between how they are: after five seconds, on a busy
+/// machine.
+async fn slow_starts(stage: &Stage) -> Result<usize> {
+    let is_slow = |sandbox: &Sandbox| {
+        let created = sandbox.creation_timestamp().map(|created| created.0);
+        let ready = ready(sandbox_conditions(sandbox)).map(|ready| ready.last_transition_time.0);
+        created.zip(ready).is_some_and(|(created, ready)| ready.duration_since(created).as_secs() >= 4)
+    };
+    Ok(stage.sandboxes.list(&ListParams::default()).await?.iter().filter(|sandbox| is_slow(sandbox)).count())
 }
 
 #[tokio::test]
@@ -69,14 +81,19 @@ async fn fifty_warm_claims_cost_what_they_may() -> Result<()> {
         stage.ready_claim(&format!("claim-{number}")).await?;
     }
     all_done(&stage, claims, members).await?;
+    let slow = slow_starts(&stage).await?;
     for ((write, limit), before) in PER_CLAIM.iter().zip(before) {
         let count = stage.ledger.count(write) - before;
-        assert!(count <= limit * claims, "{write}: {count} for {claims} claims");
+        let more = if *write == "PATCH sandboxes/status" { slow } else { 0 };
+        assert!(
+            count <= limit * claims + more,
+            "{write}: {count} for {claims} claims, {slow} started slowly"
+        );
     }
     let told = stage.ledger.count("PATCH sandboxwarmpools/status") - told_before;
     assert!(told * 5 <= claims, "the pool told its status {told} times");
     let all = stage.ledger.entries().len() - all_before;
-    assert!(all <= 9 * claims + told, "{all} writes");
+    assert!(all <= 9 * claims + told + slow, "{all} writes");
     stage.finish().await
 }
 
