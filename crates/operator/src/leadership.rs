@@ -192,6 +192,11 @@ mod tests {
 
     use super::*;
 
+    /// The server takes its time, by a clock that goes as fast as it can.
+    async fn answer_after(seconds: u64) {
+        let _ = tokio::time::timeout(Duration::from_secs(seconds), std::future::pending::<()>()).await;
+    }
+
     fn candidacy() -> Candidacy {
         let (namespace, name, identity) = ("n".to_owned(), LEASE.to_owned(), "me".to_owned());
         Candidacy { namespace, name, identity, terms: Terms::default() }
@@ -208,7 +213,7 @@ mod tests {
                     Method::POST => (201, 0),
                     _ => renewals.get(count.fetch_add(1, Ordering::Relaxed)).copied().unwrap_or((503, 0)),
                 };
-                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                answer_after(seconds).await;
                 let body = match code {
                     200 | 201 => {
                         json!({"metadata": {"resourceVersion": "1"}, "spec": {"holderIdentity": "me"}})
@@ -239,7 +244,7 @@ mod tests {
     /// A Lease that somebody else renews all the time, and reads of which take long.
     async fn held_by_another(request: HttpRequest<Body>) -> Result<Response<Body>, std::io::Error> {
         if request.method() == Method::GET {
-            tokio::time::sleep(Duration::from_secs(20)).await;
+            answer_after(20).await;
         }
         let version = Instant::now().elapsed().as_nanos().to_string();
         let lease = json!({"metadata": {"resourceVersion": version}, "spec": {"holderIdentity": "another",
