@@ -1,6 +1,6 @@
 //! The text that is read from outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use asb_core::census::Launching;
@@ -8,6 +8,7 @@ use asb_core::claim::{FirstReady, Launched, Start};
 use asb_core::sandbox::Turn;
 use asb_core::views::{ClaimView, SandboxView, read};
 use jiff::Timestamp;
+use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::*;
@@ -87,6 +88,33 @@ fn dashboards_find_the_names_that_they_know() {
     let parts = ["workqueue_depth", "master_status", "reconcile_total", "reconcile_errors_total"];
     let parts = parts.into_iter().chain(["reconcile_time_seconds_count", "max_concurrent", "workqueue_adds"]);
     insta::assert_snapshot!(parts.map(|part| lines(&text, part).join("\n")).collect::<Vec<_>>().join("\n"));
+}
+
+#[tokio::test]
+async fn our_dashboard_and_alerts_ask_for_what_there_is() {
+    let metrics = eventful();
+    let server = tower::service_fn(|_: http::Request<Body>| async {
+        Ok::<_, kube::Error>(http::Response::new(Body::empty()))
+    });
+    let client = metrics.requests.over(&kube::Client::new(server, "default"), "kube:6443");
+    client.send(http::Request::new(Body::empty())).await.unwrap();
+    let text = metrics.text();
+    let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let names: BTreeSet<_> = names.collect();
+    let families =
+        ["agent_sandbox", "controller_runtime_", "leader_", "process_", "rest_client_", "workqueue_"];
+    let files = [
+        include_str!("../../../../deploy/monitoring/dashboard.json"),
+        include_str!("../../../../deploy/monitoring/rules.yaml"),
+    ];
+    for word in files
+        .iter()
+        .flat_map(|file| file.split(|letter: char| letter != '_' && !letter.is_ascii_alphanumeric()))
+    {
+        let name = word.strip_suffix("_bucket").unwrap_or(word);
+        let is_metric = families.iter().any(|family| word.starts_with(family));
+        assert!(!is_metric || names.contains(name), "{word}");
+    }
 }
 
 #[test]
