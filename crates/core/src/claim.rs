@@ -143,7 +143,7 @@ pub fn launch(observed: &Observed<'_>, answer: Answer<'_>, now: Timestamp) -> Pl
             adopt(observed, candidate, now)
         }
         Answer::Adopt(candidate) => Plan::new(Step::Unfit(candidate.metadata.key.clone())),
-        Answer::Wait { until } => wait(observed, until, now),
+        Answer::Wait { until } => wait(observed, Problem::Waiting, until, now),
         Answer::Cold(why) => start(observed, Start::from(why), now),
     }
 }
@@ -240,7 +240,7 @@ fn template_name(observed: &Observed<'_>) -> String {
 }
 
 fn adopt(observed: &Observed<'_>, candidate: &SandboxView, now: Timestamp) -> Plan {
-    match transfer::transfer(observed.claim, candidate, observed.template.there()) {
+    match transfer::transfer(observed, candidate) {
         Err(problem) => Plan::problem(problem),
         Ok(write) => Plan {
             launched: Some(Launched::warm(candidate, now)),
@@ -249,12 +249,13 @@ fn adopt(observed: &Observed<'_>, candidate: &SandboxView, now: Timestamp) -> Pl
     }
 }
 
-fn wait(observed: &Observed<'_>, until: Timestamp, now: Timestamp) -> Plan {
+/// What takes a moment is told only when it takes longer.
+fn wait(observed: &Observed<'_>, problem: Problem, until: Timestamp, now: Timestamp) -> Plan {
     let quiet_until = observed.first_observed.saturating_add(QUIET).unwrap_or(Timestamp::MAX);
     if now < quiet_until {
         return Plan::new(Step::Wait).again_at(until.min(quiet_until));
     }
-    Plan::problem(Problem::Waiting).again_at(until)
+    Plan::problem(problem).again_at(until)
 }
 
 /// A fresh Sandbox from the template.
@@ -263,10 +264,14 @@ fn start(observed: &Observed<'_>, why: Start, now: Timestamp) -> Plan {
     let Some(template) = observed.template.there() else {
         return Plan::problem(Problem::template_missing(&template_name(observed)));
     };
+    if let Some(why) = observed.exposure {
+        let problem = Problem::exposed(template.metadata.name(), why);
+        return wait(observed, problem, Timestamp::MAX, now);
+    }
     if let Some(namesake) = observed.namesake.filter(|namesake| namesake.metadata.is_deleting()) {
         return Plan::problem(Problem::Departing(namesake.metadata.name().to_owned()));
     }
-    match cold::create(claim, template) {
+    match cold::create(observed, template) {
         Err(problem) => Plan::problem(problem),
         Ok(write) => Plan {
             launched: Some(Launched::cold(why, claim, template, now)),

@@ -6,6 +6,7 @@ mod status;
 
 use asb_types::hash::fnv1a_hex;
 use asb_types::labels;
+use asb_types::names;
 use asb_types::network::NetworkPolicyManagement;
 use serde_json::json;
 
@@ -66,6 +67,16 @@ pub fn plan(observed: &Observed<'_>) -> Plan {
         None => manage(observed, &mut writes),
     };
     Plan { writes, verdict }
+}
+
+/// Why no Pod is to be made from the template now: it would be without the NetworkPolicy that the template asks for.
+pub fn exposure(template: &TemplateView, policy: Option<&NetworkPolicyView>) -> Option<String> {
+    let mut writes = Vec::new();
+    let observed = Observed { template, policy, collision: None };
+    let is_safe = template.network_policy_management == NetworkPolicyManagement::Unmanaged
+        || (manage(&observed, &mut writes) == Outlook::Managed && writes.is_empty());
+    let name = names::network_policy(template.metadata.name());
+    (!is_safe).then(|| format!("NetworkPolicy {name:?} is not as it asks; its condition Ready says why"))
 }
 
 fn label(metadata: &Metadata) -> Option<Write> {

@@ -16,9 +16,14 @@ pub enum Kind {
     Service,
     PersistentVolumeClaim,
     NetworkPolicy,
+    /// The short spellings of three of ours.
+    ShorthandClaim,
+    ShorthandTemplate,
+    ShorthandPool,
 }
 
 impl Kind {
+    /// The kinds that are always served.
     pub const ALL: [Self; 8] = [
         Self::Sandbox,
         Self::SandboxClaim,
@@ -30,9 +35,14 @@ impl Kind {
         Self::NetworkPolicy,
     ];
 
+    /// The kinds that are served where they are installed.
+    pub const SHORTHAND: [Self; 3] = [Self::ShorthandClaim, Self::ShorthandTemplate, Self::ShorthandPool];
+
     pub fn group(self) -> &'static str {
         match self {
-            Self::Sandbox => asb_types::GROUP,
+            Self::Sandbox | Self::ShorthandClaim | Self::ShorthandTemplate | Self::ShorthandPool => {
+                asb_types::GROUP
+            }
             Self::SandboxClaim | Self::SandboxTemplate | Self::SandboxWarmPool => asb_types::EXTENSIONS_GROUP,
             Self::Pod | Self::Service | Self::PersistentVolumeClaim => "",
             Self::NetworkPolicy => "networking.k8s.io",
@@ -40,7 +50,13 @@ impl Kind {
     }
 
     pub fn version(self) -> &'static str {
-        if self.is_ours() { "v1beta1" } else { "v1" }
+        if Self::SHORTHAND.contains(&self) {
+            asb_types::shorthand::VERSION
+        } else if self.is_ours() {
+            asb_types::v1beta1::VERSION
+        } else {
+            "v1"
+        }
     }
 
     pub fn api_version(self) -> String {
@@ -53,9 +69,9 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Sandbox => "Sandbox",
-            Self::SandboxClaim => "SandboxClaim",
-            Self::SandboxTemplate => "SandboxTemplate",
-            Self::SandboxWarmPool => "SandboxWarmPool",
+            Self::SandboxClaim | Self::ShorthandClaim => "SandboxClaim",
+            Self::SandboxTemplate | Self::ShorthandTemplate => "SandboxTemplate",
+            Self::SandboxWarmPool | Self::ShorthandPool => "SandboxWarmPool",
             Self::Pod => "Pod",
             Self::Service => "Service",
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
@@ -66,9 +82,9 @@ impl Kind {
     pub fn plural(self) -> &'static str {
         match self {
             Self::Sandbox => "sandboxes",
-            Self::SandboxClaim => "sandboxclaims",
-            Self::SandboxTemplate => "sandboxtemplates",
-            Self::SandboxWarmPool => "sandboxwarmpools",
+            Self::SandboxClaim | Self::ShorthandClaim => "sandboxclaims",
+            Self::SandboxTemplate | Self::ShorthandTemplate => "sandboxtemplates",
+            Self::SandboxWarmPool | Self::ShorthandPool => "sandboxwarmpools",
             Self::Pod => "pods",
             Self::Service => "services",
             Self::PersistentVolumeClaim => "persistentvolumeclaims",
@@ -78,7 +94,29 @@ impl Kind {
 
     /// Whether it is one of the kinds of Agent Sandbox.
     pub fn is_ours(self) -> bool {
-        matches!(self, Self::Sandbox | Self::SandboxClaim | Self::SandboxTemplate | Self::SandboxWarmPool)
+        matches!(
+            self.canonical(),
+            Self::Sandbox | Self::SandboxClaim | Self::SandboxTemplate | Self::SandboxWarmPool
+        )
+    }
+
+    /// The kind that a short spelling stands for; any other kind stands for itself.
+    #[must_use]
+    pub fn canonical(self) -> Self {
+        match self {
+            Self::ShorthandClaim => Self::SandboxClaim,
+            Self::ShorthandTemplate => Self::SandboxTemplate,
+            Self::ShorthandPool => Self::SandboxWarmPool,
+            other => other,
+        }
+    }
+
+    /// The kind with its group, as kubectl writes it where the name alone would not do.
+    pub fn full_name(self) -> String {
+        match self.group() {
+            "" => self.name().to_owned(),
+            group => format!("{}.{group}", self.name()),
+        }
     }
 }
 
@@ -198,7 +236,8 @@ mod tests {
 
     #[test]
     fn kinds_are_written_in_the_version_that_is_stored() {
-        let versions: Vec<_> = Kind::ALL.into_iter().map(|kind| (kind.name(), kind.api_version())).collect();
+        let kinds = Kind::ALL.into_iter().chain(Kind::SHORTHAND);
+        let versions: Vec<_> = kinds.map(|kind| (kind.name(), kind.api_version())).collect();
         insta::assert_compact_debug_snapshot!(versions);
     }
 }

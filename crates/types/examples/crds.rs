@@ -4,14 +4,15 @@
 use std::env;
 use std::io::{Result, Write, stdout};
 
-use asb_types::crd::crds;
+use asb_types::crd::{crds, shorthand};
 
 const HEADER: &str =
     "# Written by `cargo xtask generate` from crates/types. Change the types, not this file.\n";
 
 fn main() -> Result<()> {
     let name = env::args().nth(1).expect("usage: crds NAME");
-    let found = crds().into_iter().find(|definition| definition["metadata"]["name"] == name);
+    let found =
+        crds().into_iter().chain(shorthand()).find(|definition| definition["metadata"]["name"] == name);
     let definition = found.expect("no definition of that name");
     let yaml = serde_saphyr::to_string(&definition).expect("a definition is plain data");
     stdout().write_all([HEADER, &yaml].concat().as_bytes())

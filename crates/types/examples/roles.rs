@@ -4,7 +4,7 @@
 use std::env;
 use std::io::{Result, Write, stdout};
 
-use asb_types::rights::{EXTENSIONS, OWN_NAMESPACE, SANDBOXES};
+use asb_types::rights::{DOCUMENTS, EXTENSIONS, OWN_NAMESPACE, SANDBOXES};
 
 const HEADER: &str =
     "# Written by `cargo xtask generate` from crates/types/src/rights.rs. Change that, not this file.\n";
@@ -13,8 +13,9 @@ fn main() -> Result<()> {
     let role = match env::args().nth(1).as_deref() {
         Some("sandboxes") => SANDBOXES,
         Some("extensions") => EXTENSIONS,
+        Some("documents") => DOCUMENTS,
         Some("own-namespace") => OWN_NAMESPACE,
-        _ => panic!("usage: roles sandboxes|extensions|own-namespace"),
+        _ => panic!("usage: roles sandboxes|extensions|documents|own-namespace"),
     };
     stdout().write_all([HEADER, &role.manifest()].concat().as_bytes())
 }

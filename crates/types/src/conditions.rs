@@ -105,6 +105,14 @@ pub mod pool_progressing {
     pub const NOT_PROGRESSING: &str = "WarmPoolNotProgressing";
 }
 
+/// Reasons of [`READY`] on an object in a short spelling, besides those copied from the object that it stands for.
+pub mod shorthand_ready {
+    /// The name is taken by an object that was not made for this one.
+    pub const NAME_TAKEN: &str = "NameTaken";
+    pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+    pub const RECONCILER_ERROR: &str = "ReconcilerError";
+}
+
 /// The schema of a `status.conditions` list: the standard Condition, in a plain list that patches replace whole.
 pub(crate) fn conditions_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";

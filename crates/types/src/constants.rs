@@ -108,7 +108,7 @@ fn conditions_and_reasons_are_what_sdks_match_on() {
 
 #[test]
 fn reasons_of_templates_and_pools_are_what_dashboards_match_on() {
-    use conditions::{pool_progressing, pool_ready, template_ready};
+    use conditions::{pool_progressing, pool_ready, shorthand_ready, template_ready};
     let names = [
         conditions::PROGRESSING,
         template_ready::NETWORK_POLICY_READY,
@@ -125,6 +125,9 @@ fn reasons_of_templates_and_pools_are_what_dashboards_match_on() {
         pool_ready::NAME_HASH_COLLISION,
         pool_ready::INVALID_CONFIGURATION,
         pool_ready::RECONCILER_ERROR,
+        shorthand_ready::NAME_TAKEN,
+        shorthand_ready::INVALID_CONFIGURATION,
+        shorthand_ready::RECONCILER_ERROR,
         pool_progressing::PROGRESSING,
         pool_progressing::NOT_PROGRESSING,
     ];

@@ -8,11 +8,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::core::crd::{CustomResourceExt, merge_crds};
 use serde_json::{Value, json};
 
-use crate::{annotations, v1alpha1, v1beta1};
+use crate::{annotations, shorthand, v1alpha1, v1beta1};
 
 macro_rules! document {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../../deploy/crds/", $name, ".yaml")))
+    ($folder:literal, $name:literal) => {
+        ($name, include_str!(concat!("../../../deploy/", $folder, "/", $name, ".yaml")))
     };
 }
 
@@ -27,13 +27,21 @@ pub const WEBHOOK_PORT: u16 = 443;
 
 /// The definitions as they are committed and installed: name and YAML. A test holds them to [`crds`].
 pub const DOCUMENTS: [(&str, &str); 4] = [
-    document!("sandboxes.agents.x-k8s.io"),
-    document!("sandboxtemplates.extensions.agents.x-k8s.io"),
-    document!("sandboxwarmpools.extensions.agents.x-k8s.io"),
-    document!("sandboxclaims.extensions.agents.x-k8s.io"),
+    document!("crds", "sandboxes.agents.x-k8s.io"),
+    document!("crds", "sandboxtemplates.extensions.agents.x-k8s.io"),
+    document!("crds", "sandboxwarmpools.extensions.agents.x-k8s.io"),
+    document!("crds", "sandboxclaims.extensions.agents.x-k8s.io"),
 ];
 
-/// All definitions, in the order in which they are best applied.
+/// The definitions of the [short spellings](crate::shorthand), in the same form. On Kubernetes they are installed by those
+/// who want them. A test holds them to [`shorthand`].
+pub const SHORTHAND: [(&str, &str); 3] = [
+    document!("documents/crds", "sandboxtemplates.agents.x-k8s.io"),
+    document!("documents/crds", "sandboxwarmpools.agents.x-k8s.io"),
+    document!("documents/crds", "sandboxclaims.agents.x-k8s.io"),
+];
+
+/// The definitions behind [`DOCUMENTS`], in the order in which they are best applied.
 pub fn crds() -> Vec<Value> {
     vec![
         definition(&[v1beta1::Sandbox::crd(), v1alpha1::Sandbox::crd()]),
@@ -43,15 +51,30 @@ pub fn crds() -> Vec<Value> {
     ]
 }
 
+/// The definitions behind [`SHORTHAND`], in the same order.
+pub fn shorthand() -> Vec<Value> {
+    let kinds = [
+        shorthand::SandboxTemplate::crd(),
+        shorthand::SandboxWarmPool::crd(),
+        shorthand::SandboxClaim::crd(),
+    ];
+    kinds.map(finished).into()
+}
+
 /// One definition of several versions, the stored one first.
 fn definition(versions: &[CustomResourceDefinition]) -> Value {
     let merged =
         merge_crds(versions.to_vec(), v1beta1::VERSION).expect("the versions of a kind agree on its names");
-    let mut definition = serde_json::to_value(merged).expect("a definition is plain data");
+    let mut definition = finished(merged);
+    definition["spec"]["conversion"] = conversion();
+    definition
+}
+
+fn finished(definition: CustomResourceDefinition) -> Value {
+    let mut definition = serde_json::to_value(definition).expect("a definition is plain data");
     for version in definition["spec"]["versions"].as_array_mut().into_iter().flatten() {
         schema::finish(&mut version["schema"]["openAPIV3Schema"]);
     }
-    definition["spec"]["conversion"] = conversion();
     definition["metadata"]["annotations"] = json!({annotations::DEFINITION_REVISION: REVISION.to_string()});
     definition
 }

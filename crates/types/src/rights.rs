@@ -105,6 +105,31 @@ pub const EXTENSIONS: Role = Role {
     ],
 };
 
+/// To look after claims, templates and pools in their short spellings, where those are installed.
+pub const DOCUMENTS: Role = Role {
+    kind: "ClusterRole",
+    name: "agent-sandbox-controller-documents",
+    rights: &[
+        right(GROUP, "sandboxclaims", SPELLED, "what stands for claims; goes with what it stands for"),
+        right(GROUP, "sandboxclaims/status", &["patch"], "tells how they are"),
+        right(GROUP, "sandboxclaims/finalizers", &["update"], OWNERS),
+        right(GROUP, "sandboxtemplates", SPELLED, "what stands for templates; goes with what it stands for"),
+        right(GROUP, "sandboxtemplates/status", &["patch"], "tells how they are"),
+        right(GROUP, "sandboxtemplates/finalizers", &["update"], OWNERS),
+        right(GROUP, "sandboxwarmpools", SPELLED, "what stands for pools; goes with what it stands for"),
+        right(GROUP, "sandboxwarmpools/status", &["patch"], "tells how they are"),
+        right(GROUP, "sandboxwarmpools/finalizers", &["update"], OWNERS),
+        right(EXTENSIONS_GROUP, "sandboxclaims", &["create"], MADE),
+        right(
+            EXTENSIONS_GROUP,
+            "sandboxtemplates",
+            &["create", "delete"],
+            "what they stand for, and what a pool brings along until it names another",
+        ),
+        right(EXTENSIONS_GROUP, "sandboxwarmpools", &["create", "patch"], MADE),
+    ],
+};
+
 /// What it may do in its own namespace alone.
 pub const OWN_NAMESPACE: Role = Role {
     kind: "Role",
@@ -125,7 +150,10 @@ pub const OWN_NAMESPACE: Role = Role {
     ],
 };
 
-pub const ROLES: [Role; 3] = [SANDBOXES, EXTENSIONS, OWN_NAMESPACE];
+pub const ROLES: [Role; 4] = [SANDBOXES, EXTENSIONS, DOCUMENTS, OWN_NAMESPACE];
+
+const SPELLED: &[&str] = &["delete", "get", "list", "watch"];
+const MADE: &str = "what they stand for";
 
 const LEADS: &str = "agrees with other replicas which one acts";
 // The operator never asks for these two. API servers with the admission plugin OwnerReferencesPermissionEnforcement, such as

@@ -1,5 +1,5 @@
 //! What is written on the claim itself, after everything that its user waits for: when it was first seen and first Ready,
-//! and the name of a warm Sandbox. One patch where the claim is Ready soon.
+//! the trace that this belongs to, and the name of a warm Sandbox. One patch where the claim is Ready soon.
 
 use asb_types::conditions::READY;
 use asb_types::launch::ClaimLaunch;
@@ -34,6 +34,7 @@ pub(super) fn stamp(
     if observed.settings.timestamps {
         changes.extend(first_observed(observed));
         changes.extend(first_ready(claim, launch, is_ready, now));
+        changes.extend(trace(observed));
     }
     changes.extend(sandbox.and_then(|sandbox| sandbox_name(claim, sandbox)));
     let has_label = sandbox.is_some() && claim.metadata.label(labels::LEGACY_SANDBOX_NAME).is_some();
@@ -62,6 +63,13 @@ fn first_observed(observed: &Observed<'_>) -> Option<(String, Value)> {
     let key = annotations::CONTROLLER_FIRST_OBSERVED_AT;
     let is_missing = observed.claim.metadata.annotation(key).is_none();
     is_missing.then(|| (key.to_owned(), time(observed.first_observed).into()))
+}
+
+/// A trace that the claim names stays.
+fn trace(observed: &Observed<'_>) -> Option<(String, Value)> {
+    let key = annotations::TRACE_CONTEXT;
+    let trace = observed.trace.filter(|_| observed.claim.metadata.annotation(key).is_none())?;
+    Some((key.to_owned(), trace.into()))
 }
 
 /// Of a claim that was Ready before we looked, the moment is known only if its story tells.

@@ -7,6 +7,7 @@ use asb_types::lifecycle::WhenDeleted;
 use asb_types::{annotations, labels, names};
 use serde_json::{Value, json};
 
+use super::observed::Observed;
 use super::problem::Problem;
 use super::{env, metadata, volumes};
 use crate::blueprint::{Blueprint, sandbox};
@@ -14,14 +15,15 @@ use crate::conditions;
 use crate::views::{ClaimView, TemplateView};
 use crate::write::{Kind, Target, Write};
 
-pub(super) fn create(claim: &ClaimView, template: &TemplateView) -> Result<Write, Problem> {
+pub(super) fn create(observed: &Observed<'_>, template: &TemplateView) -> Result<Write, Problem> {
+    let claim = observed.claim;
     refuse_collision(template)?;
     let blueprint = Blueprint::of(template);
     let key = claim.metadata.key.sibling(&names::cold_sandbox(claim.metadata.name()));
     let owner = claim.metadata.controller_reference(Kind::SandboxClaim);
     let spec = spec(claim, template, &blueprint)?;
     let object =
-        sandbox(&key, &own_labels(claim, &blueprint), &own_annotations(claim, &blueprint), &owner, spec);
+        sandbox(&key, &own_labels(claim, &blueprint), &own_annotations(observed, &blueprint), &owner, spec);
     Ok(Write::Create { target: Target::new(Kind::Sandbox, key), object })
 }
 
@@ -54,11 +56,11 @@ fn own_labels(claim: &ClaimView, blueprint: &Blueprint<'_>) -> BTreeMap<String, 
 }
 
 /// The Pod's name is known beforehand and need not be written later.
-fn own_annotations(claim: &ClaimView, blueprint: &Blueprint<'_>) -> BTreeMap<String, String> {
+fn own_annotations(observed: &Observed<'_>, blueprint: &Blueprint<'_>) -> BTreeMap<String, String> {
     let mut own = blueprint.annotations();
-    let sandbox = names::cold_sandbox(claim.metadata.name());
+    let sandbox = names::cold_sandbox(observed.claim.metadata.name());
     own.insert(annotations::POD_NAME.to_owned(), names::pod(&sandbox));
-    if let Some(trace) = claim.metadata.annotation(annotations::TRACE_CONTEXT) {
+    if let Some(trace) = observed.trace() {
         own.insert(annotations::TRACE_CONTEXT.to_owned(), trace.to_owned());
     }
     own

@@ -28,6 +28,7 @@ pub(super) struct World {
     pub(super) broken: Option<(&'static str, &'static str)>,
     pub(super) source: Source,
     pub(super) launched: Option<Launched>,
+    pub(super) trace: Option<&'static str>,
     pub(super) settings: Settings,
     /// What the book answers.
     pub(super) answer: Reply,
@@ -77,6 +78,7 @@ pub(super) fn world() -> World {
         broken: None,
         source: Source::Cache,
         launched: None,
+        trace: None,
         settings: Settings::default(),
         answer: Reply::Cold(Cold::Empty),
         writes: Vec::new(),
@@ -135,9 +137,7 @@ impl World {
     fn give(&mut self, name: &str) {
         self.answer = Reply::Adopt(name.to_owned());
         let sandbox = view::<SandboxView>(&self.sandboxes[name]);
-        let claim = view::<ClaimView>(self.claim.as_ref().unwrap());
-        let template = self.template.as_ref().map(view::<TemplateView>);
-        let write = super::transfer::transfer(&claim, &sandbox, template.as_ref()).unwrap();
+        let write = self.observe(|observed| super::transfer::transfer(observed, &sandbox)).unwrap();
         self.apply(&write);
         self.writes.clear();
     }
@@ -190,9 +190,11 @@ impl World {
             broken: self.broken,
             pool: pool.as_ref().map_or(Referenced::Missing, Referenced::There),
             template: template.as_ref().map_or(Referenced::Missing, Referenced::There),
+            exposure: None,
             legacy_policy: policy.as_ref(),
             first_observed: NOON,
             launched: self.launched.as_ref(),
+            trace: self.trace,
             settings: &self.settings,
         })
     }

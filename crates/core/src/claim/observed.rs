@@ -1,5 +1,6 @@
 //! What is known about a claim and its surroundings at one moment, and how well.
 
+use asb_types::annotations;
 use jiff::Timestamp;
 
 use super::Launched;
@@ -24,12 +25,23 @@ pub struct Observed<'a> {
     /// The template of that pool, or the one that the claim names itself.
     pub template: Referenced<'a, TemplateView>,
     /// The NetworkPolicy that old operators made for each claim.
+    /// Why no Pod is to be made from the template: see [`exposure`](crate::template::exposure).
+    pub exposure: Option<&'a str>,
     pub legacy_policy: Option<&'a NetworkPolicyView>,
     /// When the claim was first seen.
     pub first_observed: Timestamp,
     /// What was done to get its Sandbox, where that is still remembered.
     pub launched: Option<&'a Launched>,
+    /// The trace that looks at the claim belong to, where it names none itself and somebody records them.
+    pub trace: Option<&'a str>,
     pub settings: &'a Settings,
+}
+
+impl<'a> Observed<'a> {
+    /// The trace that whatever is done for the claim belongs to.
+    pub(super) fn trace(&self) -> Option<&'a str> {
+        self.claim.metadata.annotation(annotations::TRACE_CONTEXT).or(self.trace)
+    }
 }
 
 /// What is found under a name, and who says so.

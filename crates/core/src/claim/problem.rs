@@ -21,6 +21,8 @@ pub enum Problem {
     CreatePending,
     /// The Sandbox of this name has to go before there can be another.
     Departing(String),
+    /// A Sandbox made now would not be kept apart as its template asks.
+    Exposed(String),
     /// A Sandbox of the pool is under way.
     Waiting,
     InvalidMetadata(String),
@@ -51,6 +53,10 @@ impl Problem {
         Self::Invalid(format!("{} {name:?} cannot be read: {problem}", kind.name()))
     }
 
+    pub(super) fn exposed(template: &str, why: &str) -> Self {
+        Self::Exposed(format!("{} {template:?} cannot be used: {why}", Kind::SandboxTemplate.name()))
+    }
+
     pub(super) fn not_owned(sandbox: &str, claim: &str) -> Self {
         Self::NotOwned(format!("sandbox {sandbox:?} is not controlled by claim {claim:?}"))
     }
@@ -76,7 +82,9 @@ impl Problem {
             Self::TemplateMissing(_) => claim_ready::TEMPLATE_NOT_FOUND,
             Self::PoolMissing(_) => claim_ready::WARM_POOL_NOT_FOUND,
             Self::Contention(_) => claim_ready::ADOPTION_CONFLICT,
-            Self::CreatePending | Self::Departing(_) => claim_ready::SANDBOX_CREATE_PENDING,
+            Self::CreatePending | Self::Departing(_) | Self::Exposed(_) => {
+                claim_ready::SANDBOX_CREATE_PENDING
+            }
             Self::Waiting => claim_ready::ADOPTION_PENDING,
             Self::InvalidMetadata(_) => claim_ready::INVALID_METADATA,
             Self::EnvRejected(_) => claim_ready::ENV_VARS_INJECTION_REJECTED,
@@ -96,6 +104,7 @@ impl Problem {
             | Self::EnvRejected(what)
             | Self::Volumes(what)
             | Self::Invalid(what)
+            | Self::Exposed(what)
             | Self::Failed(Failure::Permanent(what)) => what.clone(),
             Self::Contention(what) => format!("{what}; the next pass retries from a converged view"),
             Self::CreatePending => "Sandbox already created; waiting for cache to converge".to_owned(),

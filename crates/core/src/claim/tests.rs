@@ -12,7 +12,7 @@ use super::fixtures::{NOON, Reply, World, after, ready, world};
 use super::{Problem, Standing, Start, Step, stumbled};
 use crate::allocation::Cold;
 use crate::report::Failure;
-use crate::write::{Deleting, Kind, Write};
+use crate::write::{Deleting, Kind, Part, Write};
 
 /// The writes of the world's next step.
 fn acts(world: &World) -> Vec<Write> {

@@ -8,22 +8,20 @@ use asb_types::{annotations, labels, names};
 use serde_json::{Value, json};
 
 use super::metadata;
+use super::observed::Observed;
 use super::problem::Problem;
 use crate::patch;
-use crate::views::{ClaimView, SandboxView, TemplateView};
+use crate::views::{ClaimView, SandboxView};
 use crate::write::{Kind, Write};
 
-pub(super) fn transfer(
-    claim: &ClaimView,
-    sandbox: &SandboxView,
-    template: Option<&TemplateView>,
-) -> Result<Write, Problem> {
+pub(super) fn transfer(observed: &Observed<'_>, sandbox: &SandboxView) -> Result<Write, Problem> {
+    let (claim, template) = (observed.claim, observed.template.there());
     let pod = match template {
         Some(template) => metadata::desired(claim, template)?,
         None => metadata::desired_in_place(claim, &sandbox.pod)?,
     };
     let now = parts(&json!(sandbox.metadata.labels), &json!(sandbox.metadata.annotations), &current(sandbox));
-    let then = parts(&own_labels(claim, sandbox, &pod), &own_annotations(claim, sandbox), &pod);
+    let then = parts(&own_labels(claim, sandbox, &pod), &own_annotations(observed, sandbox), &pod);
     let mut body = patch::difference(&now, &then).unwrap_or_else(|| json!({}));
     if template.is_some_and(|template| template.volumes_when_deleted == WhenDeleted::Retain) {
         body["spec"]["volumeClaimRetentionPolicy"] = json!({"whenDeleted": WhenDeleted::Retain});
@@ -55,10 +53,10 @@ fn own_labels(claim: &ClaimView, sandbox: &SandboxView, pod: &PodMetadata) -> Va
     json!(own)
 }
 
-fn own_annotations(claim: &ClaimView, sandbox: &SandboxView) -> Value {
+fn own_annotations(observed: &Observed<'_>, sandbox: &SandboxView) -> Value {
     let mut own = sandbox.metadata.annotations.clone();
     own.insert(annotations::POD_NAME.to_owned(), names::pod(sandbox.metadata.name()));
-    if let Some(trace) = claim.metadata.annotation(annotations::TRACE_CONTEXT) {
+    if let Some(trace) = observed.trace() {
         own.insert(annotations::TRACE_CONTEXT.to_owned(), trace.to_owned());
     }
     json!(own)

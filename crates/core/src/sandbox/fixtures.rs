@@ -26,6 +26,7 @@ pub(crate) struct World {
     pub twin: Option<String>,
     pub nodes: BTreeMap<String, Node>,
     pub memory: Memory,
+    pub trace: Option<&'static str>,
     pub write_behind: SignedDuration,
     writes: u64,
 }
@@ -49,6 +50,7 @@ pub(crate) fn sandbox(name: &str) -> World {
         twin: None,
         nodes: BTreeMap::new(),
         memory: Memory::default(),
+        trace: None,
         write_behind: SignedDuration::ZERO,
         writes: 100,
     }
@@ -165,6 +167,7 @@ impl World {
             older_twin: self.twin.clone(),
             nodes: self.nodes.clone(),
             memory: self.memory.clone(),
+            trace: self.trace.map(Into::into),
             settings: Settings { cluster_domain: "cluster.local".into(), write_behind: self.write_behind },
             sandbox,
         }

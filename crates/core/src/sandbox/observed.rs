@@ -28,6 +28,8 @@ pub struct Observed {
     /// The nodes that Pods of the Sandbox are terminating on, as far as they are known.
     pub nodes: BTreeMap<String, Node>,
     pub memory: Memory,
+    /// The trace that looks at the Sandbox belong to, where it names none itself and somebody records them.
+    pub trace: Option<Arc<str>>,
     pub settings: Settings,
 }
 

@@ -1,9 +1,10 @@
-//! The annotation on a Sandbox that names its Pod. SDKs read it, and it is there before the Sandbox is Ready.
+//! The annotations on a Sandbox that name its Pod and its trace. SDKs read the former, and it is there before the Sandbox is
+//! Ready; the latter goes along, and is left alone where somebody has set it.
 
-use asb_types::annotations::POD_NAME;
+use asb_types::annotations::{POD_NAME, TRACE_CONTEXT};
 use asb_types::names;
 use asb_types::v1beta1::OperatingMode;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::adoption;
 use super::at_hand::{self, AtHand};
@@ -15,8 +16,16 @@ pub(super) fn plan(observed: &Observed) -> Step {
     let metadata = &observed.sandbox.metadata;
     let present = metadata.annotation(POD_NAME);
     let wanted = wanted(observed, present);
-    let body = json!({"metadata": {"annotations": {POD_NAME: wanted}}});
-    (present != wanted.as_deref()).then(|| Write::patch(Kind::Sandbox, metadata, body)).into()
+    let mut changes = Map::new();
+    if present != wanted.as_deref() {
+        changes.insert(POD_NAME.to_owned(), json!(wanted));
+    }
+    if let Some(trace) = observed.trace.as_deref().filter(|_| metadata.annotation(TRACE_CONTEXT).is_none()) {
+        changes.insert(TRACE_CONTEXT.to_owned(), trace.into());
+    }
+    let is_due = !changes.is_empty();
+    let body = json!({"metadata": {"annotations": changes}});
+    is_due.then(|| Write::patch(Kind::Sandbox, metadata, body)).into()
 }
 
 fn wanted(observed: &Observed, present: Option<&str>) -> Option<String> {

@@ -53,6 +53,22 @@ fn ready(template: &TemplateView, policy: Option<&NetworkPolicyView>, failure: O
 }
 
 #[test]
+fn no_pod_is_made_before_the_policy_is_as_the_template_asks() {
+    let template = managed();
+    assert!(exposure(&template, None).unwrap().contains("\"my-template-network-policy\""));
+    let mut spec = stored_spec(&template);
+    assert_eq!(exposure(&template, Some(&policy("t", spec.clone()))), None);
+    assert!(exposure(&template, Some(&policy("another", spec.clone()))).is_some());
+    spec["egress"] = json!([{}]);
+    assert!(exposure(&template, Some(&policy("t", spec))).is_some());
+}
+
+#[test]
+fn whoever_looks_after_the_network_alone_is_not_waited_for() {
+    assert_eq!(exposure(&template(json!({"networkPolicyManagement": "Unmanaged"})), None), None);
+}
+
+#[test]
 fn a_template_gets_a_policy_that_is_secure_by_default() {
     insta::assert_yaml_snapshot!(planned(&managed(), None).writes);
 }

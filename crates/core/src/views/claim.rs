@@ -10,6 +10,7 @@ use asb_types::v1beta1::SandboxClaimStatus;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use super::shorthand::spelled;
 use super::{BadField, View, deadline, optional, status};
 use crate::document::{Document, Documents};
 use crate::object::Metadata;
@@ -30,6 +31,8 @@ pub struct ClaimView {
     /// `spec.volumeClaimTemplates`, null where there are none.
     pub volumes: Document,
     pub status: SandboxClaimStatus,
+    /// The spec as it is stored, where a short spelling is in control.
+    pub spelled: Option<Document>,
 }
 
 /// Where a claim wants its Sandbox from.
@@ -109,6 +112,7 @@ impl View for ClaimView {
             env: optional(&spec["env"], "spec.env")?.unwrap_or_default(),
             volumes: (&spec["volumeClaimTemplates"]).into(),
             status: status(object),
+            spelled: spelled(&metadata, object),
             metadata,
         })
     }

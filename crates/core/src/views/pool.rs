@@ -3,7 +3,9 @@
 use asb_types::v1beta1::{SandboxWarmPoolStatus, UpdateStrategyType};
 use serde_json::Value;
 
+use super::shorthand::spelled;
 use super::{BadField, View, optional, status};
+use crate::document::Document;
 use crate::object::Metadata;
 use crate::write::Kind;
 
@@ -19,6 +21,8 @@ pub struct PoolView {
     pub max_unavailable: Option<Bound>,
     pub max_surge: Option<Bound>,
     pub status: SandboxWarmPoolStatus,
+    /// The spec as it is stored, where a short spelling is in control.
+    pub spelled: Option<Document>,
 }
 
 /// How many members, or what part of the pool.
@@ -63,6 +67,7 @@ impl View for PoolView {
             max_unavailable: Bound::read(&strategy["maxUnavailable"]),
             max_surge: Bound::read(&strategy["maxSurge"]),
             status: status(object),
+            spelled: spelled(&metadata, object),
             metadata,
         })
     }

@@ -7,6 +7,7 @@ use asb_types::network::NetworkPolicyManagement;
 use asb_types::v1beta1::SandboxTemplateStatus;
 use serde_json::Value;
 
+use super::shorthand::spelled;
 use super::{BadField, PodBlueprint, View, optional, status};
 use crate::document::Document;
 use crate::object::Metadata;
@@ -27,6 +28,8 @@ pub struct TemplateView {
     pub env_policy: EnvVarsInjectionPolicy,
     pub volumes_policy: VolumeClaimTemplatesPolicy,
     pub status: SandboxTemplateStatus,
+    /// The spec as it is stored, where a short spelling is in control.
+    pub spelled: Option<Document>,
 }
 
 impl View for TemplateView {
@@ -50,6 +53,7 @@ impl View for TemplateView {
             env_policy: env_policy.unwrap_or_default(),
             volumes_policy: volumes_policy.unwrap_or_default(),
             status: status(object),
+            spelled: spelled(&metadata, object),
             metadata,
         })
     }

@@ -8,12 +8,7 @@ use super::kubernetes;
 /// Finishes a derived schema in place.
 pub(super) fn finish(schema: &mut Value) {
     if let Some(name) = kubernetes::referenced(schema).map(str::to_owned) {
-        let described = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-        *schema = kubernetes::expand(&name);
-        if let Some(description) = described {
-            schema["description"] = description;
-        }
-        return;
+        return fill_in(schema, &name);
     }
     let Some(keywords) = schema.as_object_mut() else { return };
     // Absent is how a Kubernetes object says nothing; the API server drops nulls of fields that cannot be null.
@@ -29,6 +24,24 @@ pub(super) fn finish(schema: &mut Value) {
             "description" => *value = one_line(value),
             "minimum" | "maximum" => *value = whole(value),
             _ => {}
+        }
+    }
+}
+
+/// Puts one of Kubernetes' types in the place of a reference to it. Where the place has fields of its own besides, none is
+/// required.
+fn fill_in(schema: &mut Value, name: &str) {
+    let mut take = |keyword| schema.as_object_mut().and_then(|schema| schema.remove(keyword));
+    let (described, besides) = (take("description"), take("properties"));
+    *schema = kubernetes::expand(name);
+    if let Some(description) = described {
+        schema["description"] = one_line(&description);
+    }
+    if let Some(Value::Object(besides)) = besides {
+        schema.as_object_mut().map(|schema| schema.remove("required"));
+        for (field, mut own) in besides {
+            finish(&mut own);
+            schema["properties"][field] = own;
         }
     }
 }

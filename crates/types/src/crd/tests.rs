@@ -5,37 +5,53 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{DOCUMENTS, REVISION, crds};
+use super::{DOCUMENTS, REVISION, SHORTHAND, crds, shorthand as short_definitions};
 use crate::hash::fnv1a_hex;
-use crate::{v1alpha1, v1beta1};
+use crate::{shorthand, v1alpha1, v1beta1};
 
 /// `kubectl apply` keeps the applied object in an annotation; the API server bounds an object's annotations to this.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 #[test]
 fn committed_documents_are_current() {
-    assert_eq!(crds().len(), DOCUMENTS.len());
-    for (definition, (name, yaml)) in crds().into_iter().zip(DOCUMENTS) {
+    assert_eq!((crds().len(), short_definitions().len()), (DOCUMENTS.len(), SHORTHAND.len()));
+    for (definition, (name, yaml)) in all().into_iter().zip(DOCUMENTS.into_iter().chain(SHORTHAND)) {
         let committed: Value = serde_saphyr::from_str(yaml).expect("committed definitions are YAML");
         assert_eq!(definition["metadata"]["name"], name);
-        assert!(
-            committed == definition,
-            "deploy/crds/{name}.yaml is out of date: run `cargo xtask generate`"
-        );
+        assert!(committed == definition, "{name}.yaml is out of date: run `cargo xtask generate`");
     }
+}
+
+fn all() -> Vec<Value> {
+    crds().into_iter().chain(short_definitions()).collect()
+}
+
+/// kubectl takes a plural for that of the first group in discovery, and singulars likewise. Plurals are printed and cannot be
+/// chosen; singulars can.
+#[test]
+fn no_short_spelling_shares_a_singular_or_a_short_name() {
+    let names = |definitions: Vec<Value>| {
+        let of = |crd: &Value| {
+            [json!([crd["spec"]["names"]["singular"]]), crd["spec"]["names"]["shortNames"].clone()]
+        };
+        let lists = definitions.iter().flat_map(of).collect::<Vec<_>>();
+        lists.iter().filter_map(Value::as_array).flatten().cloned().collect::<Vec<_>>()
+    };
+    let canonical = names(crds());
+    assert!(names(short_definitions()).iter().all(|name| !canonical.contains(name)));
 }
 
 /// Raise the revision, and take the new hashes, where this fails: programs tell older from newer by it.
 #[test]
 fn a_change_of_the_definitions_is_a_new_revision() {
     let hashes =
-        crds().iter().map(|definition| fnv1a_hex(&definition["spec"].to_string())).collect::<Vec<_>>();
+        all().iter().map(|definition| fnv1a_hex(&definition["spec"].to_string())).collect::<Vec<_>>();
     insta::assert_debug_snapshot!((REVISION, hashes));
 }
 
 #[test]
 fn every_definition_fits_a_client_side_apply() {
-    for definition in crds() {
+    for definition in all() {
         let size = definition.to_string().len();
         assert!(size < ANNOTATIONS_LIMIT, "{} is {size} bytes", definition["metadata"]["name"]);
     }
@@ -43,7 +59,7 @@ fn every_definition_fits_a_client_side_apply() {
 
 #[test]
 fn our_own_fields_are_described_and_kubernetes_own_are_not() {
-    for definition in crds() {
+    for definition in all() {
         let versions = definition["spec"]["versions"].as_array().expect("versions");
         let missing =
             versions.iter().flat_map(|version| undescribed("", &version["schema"]["openAPIV3Schema"]));
@@ -69,6 +85,10 @@ fn undescribed(path: &str, schema: &Value) -> Vec<String> {
             vec![]
         };
     }
+    if path.ends_with(".template.spec") {
+        // Fields of a Pod, and fields of ours, which stand elsewhere too.
+        return vec![];
+    }
     let own = if schema["description"].is_string() { None } else { Some(path.to_owned()) };
     let fields = [schema, &schema["items"]]
         .into_iter()
@@ -82,7 +102,7 @@ fn undescribed(path: &str, schema: &Value) -> Vec<String> {
 /// The shape of each version but for its schema, which the committed documents show.
 #[test]
 fn names_columns_and_subresources() {
-    let outline = crds().into_iter().map(|mut definition| {
+    let outline = all().into_iter().map(|mut definition| {
         for version in definition["spec"]["versions"].as_array_mut().expect("versions") {
             version["schema"] = "…".into();
         }
@@ -101,6 +121,9 @@ fn no_field_of_the_schema_is_lost_in_the_rust_types() {
     survives::<v1alpha1::SandboxTemplate>();
     survives::<v1alpha1::SandboxClaim>();
     survives::<v1alpha1::SandboxWarmPool>();
+    survives::<shorthand::SandboxTemplate>();
+    survives::<shorthand::SandboxClaim>();
+    survives::<shorthand::SandboxWarmPool>();
 }
 
 /// An object with every field of its schema set comes back from its Rust type unchanged.
@@ -121,11 +144,10 @@ fn survives<K: Resource<DynamicType = ()> + Serialize + DeserializeOwned>() {
 }
 
 fn schema_of<K: Resource<DynamicType = ()>>() -> Value {
-    let all = crds();
-    let definition = all
-        .iter()
-        .find(|crd| crd["spec"]["names"]["kind"] == *K::kind(&()))
-        .expect("a definition of the kind");
+    let all = all();
+    let name = format!("{}.{}", K::plural(&()), K::group(&()));
+    let definition =
+        all.iter().find(|crd| crd["metadata"]["name"] == name).expect("a definition of the kind");
     let versions = definition["spec"]["versions"].as_array().expect("versions");
     let version =
         versions.iter().find(|version| version["name"] == *K::version(&())).expect("a schema of the version");

@@ -140,6 +140,40 @@ fn a_trace_goes_with_the_claim_to_a_warm_and_to_a_cold_sandbox_and_costs_no_writ
 }
 
 #[test]
+fn a_trace_that_begins_here_goes_the_same_way_and_is_noted_on_the_claim_with_everything_else() {
+    let (mut warm, mut cold) = (world().member("pool-a"), world());
+    for (world, name) in [(&mut warm, "pool-a"), (&mut cold, "demo")] {
+        world.trace = Some("{}");
+        world.settle(after(6));
+        assert_eq!(world.sandboxes[name]["metadata"]["annotations"][TRACE_CONTEXT], "{}");
+        let claim = world.claim.as_ref().expect("it is there");
+        assert_eq!(claim["metadata"]["annotations"][TRACE_CONTEXT], "{}");
+        let stamps = world.writes.iter().filter(|write| {
+            write.target().kind == Kind::SandboxClaim
+                && !matches!(write, Write::Patch { part: Part::Status, .. })
+        });
+        assert_eq!(stamps.count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_trace_that_begins_here_gives_way_to_the_claims_own_and_stays_off_claims_that_nothing_is_to_be_noted_on()
+{
+    let own = json!({"metadata": {"annotations": {TRACE_CONTEXT: "its own"}}});
+    let (mut named, mut bare) = (world().claim(own), world());
+    bare.settings.timestamps = false;
+    for (world, noted, passed_on) in
+        [(&mut named, json!("its own"), "its own"), (&mut bare, Value::Null, "{}")]
+    {
+        world.trace = Some("{}");
+        world.settle(after(6));
+        let claim = world.claim.as_ref().expect("it is there");
+        assert_eq!(claim["metadata"]["annotations"][TRACE_CONTEXT], noted);
+        assert_eq!(world.sandboxes["demo"]["metadata"]["annotations"][TRACE_CONTEXT], passed_on);
+    }
+}
+
+#[test]
 fn a_trace_that_changes_later_is_nobodys_business() {
     let mut world = world().member("pool-a");
     world.settle(after(4));

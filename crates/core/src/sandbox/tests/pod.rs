@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::Plan;
-use super::super::fixtures::{NOON, pod, sandbox, seconds_after};
+use super::super::fixtures::{NOON, World, pod, sandbox, seconds_after};
 use super::{created, ready, said, summary};
 use crate::write::Kind;
 
@@ -56,6 +56,21 @@ fn the_name_of_a_new_pod_is_noted_on_the_sandbox() {
     let patch = r#"patch Sandbox demo {"metadata":{"annotations":{"agents.x-k8s.io/pod-name":"demo"}}}"#;
     assert_eq!(summary(&sandbox("demo").plan().pod_name.writes), [patch]);
     assert_eq!(sandbox("demo").with_pod_name("demo").plan().pod_name.writes, []);
+}
+
+#[test]
+fn a_trace_is_noted_beside_the_name_of_the_pod_unless_the_sandbox_has_one() {
+    let traced = |mut world: World| {
+        world.trace = Some("{}");
+        summary(&world.plan().pod_name.writes)
+    };
+    let both = r#"patch Sandbox demo {"metadata":{"annotations":{"agents.x-k8s.io/pod-name":"demo","opentelemetry.io/trace-context":"{}"}}}"#;
+    assert_eq!(traced(sandbox("demo")), [both]);
+    let named = sandbox("demo").with_pod_name("demo");
+    let trace = r#"patch Sandbox demo {"metadata":{"annotations":{"opentelemetry.io/trace-context":"{}"}}}"#;
+    assert_eq!(traced(named.clone()), [trace]);
+    let own = json!({"metadata": {"annotations": {"opentelemetry.io/trace-context": "its own"}}});
+    assert_eq!(traced(named.with(own)), [""; 0]);
 }
 
 #[test]
