@@ -47,3 +47,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
+
+{{/* Not empty where the short spellings are wanted, which stand for what the extensions look after. */}}
+{{- define "agent-sandbox.documents" -}}
+{{- if .Values.documentKinds.enabled }}
+{{- if not .Values.controller.extensions }}
+{{- fail "documentKinds.enabled stands for claims, templates and pools: it needs controller.extensions=true" }}
+{{- end }}true
+{{- end }}
+{{- end }}

@@ -5,15 +5,16 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use asb_core::object::{Key, MissingMetadata, Uid};
+use asb_core::object::{Key, Metadata, MissingMetadata, Uid};
 use asb_core::views::{
-    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, Unreadable,
-    VolumeView,
+    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, ShortClaim, ShortPool,
+    ShortTemplate, ShorthandView, TemplateView, Unreadable, VolumeView,
 };
 use asb_core::write::{Kind, Target};
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
+use crate::cache::metadata;
 use crate::clock::Clock;
 use crate::memory::Memory;
 use crate::queue::{Queue, Urgency};
@@ -26,23 +27,41 @@ pub(crate) struct Queues {
     pub(crate) claims: Queue,
     pub(crate) templates: Queue,
     pub(crate) pools: Queue,
+    pub(crate) short_claims: Queue,
+    pub(crate) short_templates: Queue,
+    pub(crate) short_pools: Queue,
 }
 
 impl Queues {
-    fn sizes(&self) -> [(&'static str, usize); 4] {
-        let Self { sandboxes, claims, templates, pools } = self;
+    fn all(&self) -> [(&'static str, &Queue); 7] {
+        let Self { sandboxes, claims, templates, pools, short_claims, short_templates, short_pools } = self;
         [
-            ("queue of Sandboxes", sandboxes.size()),
-            ("queue of claims", claims.size()),
-            ("queue of templates", templates.size()),
-            ("queue of pools", pools.size()),
+            ("queue of Sandboxes", sandboxes),
+            ("queue of claims", claims),
+            ("queue of templates", templates),
+            ("queue of pools", pools),
+            ("queue of short claims", short_claims),
+            ("queue of short templates", short_templates),
+            ("queue of short pools", short_pools),
         ]
     }
 
+    fn sizes(&self) -> [(&'static str, usize); 7] {
+        self.all().map(|(name, queue)| (name, queue.size()))
+    }
+
     fn clear(&self) {
-        let Self { sandboxes, claims, templates, pools } = self;
-        for queue in [sandboxes, claims, templates, pools] {
+        for (_, queue) in self.all() {
             queue.clear();
+        }
+    }
+
+    /// The queue of a short spelling.
+    pub(crate) fn of_shorthand(&self, kind: Kind) -> &Queue {
+        match kind.canonical() {
+            Kind::SandboxClaim => &self.short_claims,
+            Kind::SandboxTemplate => &self.short_templates,
+            _ => &self.short_pools,
         }
     }
 }
@@ -119,6 +138,11 @@ impl Caches {
     /// The object, if it is there and cannot be understood.
     pub(crate) fn unreadable<V: Held>(&self, key: &Key) -> Option<Arc<Unreadable>> {
         V::cache(&mut self.world()).unreadable(key)
+    }
+
+    /// The metadata of an object that is there, also where it cannot be understood.
+    pub(crate) fn metadata<V: Held>(&self, key: &Key) -> Option<Metadata> {
+        V::cache(&mut self.world()).entry(key).map(|entry| metadata(entry).clone())
     }
 
     /// Takes over a change, and wakes whom it concerns.
@@ -200,6 +224,7 @@ impl Caches {
             Wake::Claim(key) => self.queues.claims.add(key, urgency),
             Wake::Template(key) => self.queues.templates.add(key, urgency),
             Wake::Pool(key) => self.queues.pools.add(key, urgency),
+            Wake::Shorthand(kind, key) => self.queues.of_shorthand(*kind).add(key, urgency),
         }
     }
 
@@ -218,6 +243,9 @@ fn learn(world: &mut World, kind: Kind, object: &Value) -> Result<Vec<Wake>, Mis
         Kind::Service => world.learn::<ServiceView>(object),
         Kind::PersistentVolumeClaim => world.learn::<VolumeView>(object),
         Kind::NetworkPolicy => world.learn::<NetworkPolicyView>(object),
+        Kind::ShorthandClaim => world.learn::<ShorthandView<ShortClaim>>(object),
+        Kind::ShorthandTemplate => world.learn::<ShorthandView<ShortTemplate>>(object),
+        Kind::ShorthandPool => world.learn::<ShorthandView<ShortPool>>(object),
     }
 }
 
@@ -231,6 +259,9 @@ fn uid(world: &World, kind: Kind, key: &Key) -> Option<Uid> {
         Kind::Service => world.services.uid(key),
         Kind::PersistentVolumeClaim => world.volumes.uid(key),
         Kind::NetworkPolicy => world.network_policies.uid(key),
+        Kind::ShorthandClaim => world.shorthands.claims.uid(key),
+        Kind::ShorthandTemplate => world.shorthands.templates.uid(key),
+        Kind::ShorthandPool => world.shorthands.pools.uid(key),
     }
 }
 
@@ -244,6 +275,9 @@ fn learn_gone(world: &mut World, kind: Kind, key: &Key, uid: &Uid) -> Vec<Wake> 
         Kind::Service => world.learn_gone::<ServiceView>(key, uid),
         Kind::PersistentVolumeClaim => world.learn_gone::<VolumeView>(key, uid),
         Kind::NetworkPolicy => world.learn_gone::<NetworkPolicyView>(key, uid),
+        Kind::ShorthandClaim => world.learn_gone::<ShorthandView<ShortClaim>>(key, uid),
+        Kind::ShorthandTemplate => world.learn_gone::<ShorthandView<ShortTemplate>>(key, uid),
+        Kind::ShorthandPool => world.learn_gone::<ShorthandView<ShortPool>>(key, uid),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::caches::Caches;
 use crate::context::{Context, Stumble};
 use crate::errands::Errands;
 use crate::queue::{Next, Queue, Urgency};
+use crate::spans;
 use crate::traffic::Class;
 use crate::workers::Controller;
 use observe::{Readings, Snapshot};
@@ -36,6 +37,8 @@ pub(crate) struct Claims {
 const MOST_PLANS: usize = 16;
 
 impl Controller for Claims {
+    type Object = ClaimView;
+
     const NAME: &'static str = "sandboxclaim";
 
     fn queue(caches: &Caches) -> &Queue {
@@ -73,7 +76,11 @@ impl Claims {
         self.catch_up(snapshot);
         let note = self.notes().open(claim, now);
         let bound = snapshot.bound();
-        let observed = snapshot.observed(&bound, readings, &note, &self.context.settings.claims);
+        let trace = self.context.memory().traces.of(Kind::SandboxClaim, &claim.metadata);
+        let observed = Observed {
+            trace: trace.as_deref(),
+            ..snapshot.observed(&bound, readings, &note, &self.context.settings.claims)
+        };
         let mut plan = plan(&observed, now);
         if let Step::Allocate(request) = &plan.step {
             let (deadline, request) = (plan.look_again, request.clone());
@@ -233,7 +240,10 @@ impl Claims {
     ) -> Next {
         let claim = observed.claim;
         let told = status(observed, standing, self.context.now());
-        match self.context.carry_out(&told.status, Class::Claim).await {
+        if let Some(problem) = standing.problem.as_ref().filter(|problem| is_an_error(problem)) {
+            spans::failed(&problem.message());
+        }
+        match self.context.carry_out(&told.status, Class::Verdict).await {
             Ok(()) => {}
             Err(Stumble::Outdated) => return Next::Again,
             Err(stumble) => {
@@ -302,6 +312,15 @@ impl Claims {
             self.context.caches.change(Urgency::Live, |world| world.leave(&uid));
         }
     }
+}
+
+/// Whether a claim that waits for this may wait in vain. What failed was noted when it did.
+fn is_an_error(problem: &Problem) -> bool {
+    let (is_under_way, is_noted) = (
+        matches!(problem, Problem::Waiting | Problem::CreatePending | Problem::Departing(_)),
+        matches!(problem, Problem::Failed(_) | Problem::Contention(_)),
+    );
+    !is_under_way && !is_noted
 }
 
 /// Whether time alone may help. What is missing is noticed when it comes.

@@ -14,6 +14,7 @@ use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::queue::Next;
 use crate::settings::Settings;
+use crate::spans;
 use crate::traffic::Class;
 use crate::world::Held;
 use crate::writer::{Failure, Writer};
@@ -56,7 +57,8 @@ impl Context {
         class: Class,
     ) -> Result<(), Stumble> {
         for write in writes {
-            self.writer.write(write, class).await.map_err(|failure| Stumble::over(write, failure))?;
+            let answer = self.writer.write(write, class).await;
+            answer.map_err(|failure| Stumble::over(write, failure).noted())?;
         }
         Ok(())
     }
@@ -88,6 +90,15 @@ impl Stumble {
             }
             other => Self::Failed(Told::Transient(other.to_string())),
         }
+    }
+
+    /// The same, noted on the span of what is being done.
+    fn noted(self) -> Self {
+        if let Self::Failed(told) | Self::Unanswered(_, told) = &self {
+            let (Told::Transient(problem) | Told::Permanent(problem)) = told;
+            spans::failed(problem);
+        }
+        self
     }
 
     /// Whether it may work without anything being changed.

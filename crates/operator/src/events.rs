@@ -71,9 +71,9 @@ async fn send(client: &Client, event: &Value) -> Result<(), kube::Error> {
 /// The names that every implementation of this operator reports under.
 fn controller(kind: Kind) -> &'static str {
     match kind {
-        Kind::SandboxClaim => "sandboxclaim-controller",
-        Kind::SandboxTemplate => "sandboxtemplate-controller",
-        Kind::SandboxWarmPool => "sandboxwarmpool-controller",
+        Kind::SandboxClaim | Kind::ShorthandClaim => "sandboxclaim-controller",
+        Kind::SandboxTemplate | Kind::ShorthandTemplate => "sandboxtemplate-controller",
+        Kind::SandboxWarmPool | Kind::ShorthandPool => "sandboxwarmpool-controller",
         _ => "sandbox-controller",
     }
 }

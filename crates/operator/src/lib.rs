@@ -15,11 +15,15 @@ mod listener;
 mod memory;
 mod metrics;
 mod observer;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 mod pools;
 mod probes;
 mod queue;
 mod sandboxes;
 mod settings;
+mod shorthand;
+pub mod spans;
 mod templates;
 mod tenure;
 mod traffic;
@@ -37,6 +41,7 @@ use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use asb_core::views::{ShortClaim, ShortPool, ShortTemplate};
 use caches::Caches;
 use claims::Claims;
 use context::Context;
@@ -44,6 +49,7 @@ use events::Recorder;
 use leadership::Leadership;
 use pools::Pools;
 use sandboxes::Sandboxes;
+use shorthand::Shorthand;
 use templates::Templates;
 use tenure::Tenure;
 use traffic::Traffic;
@@ -54,7 +60,7 @@ use writer::Writer;
 pub use asb_core::lease::Terms;
 pub use clock::{Clock, Dice, SystemClock};
 pub use leadership::{Candidacy, LEASE};
-pub use metrics::{Build, Metrics};
+pub use metrics::{Build, Metrics, SpanCounts};
 pub use observer::Observer;
 pub use probes::{serve_health, serve_metrics};
 pub use settings::{Settings, Workers};
@@ -62,6 +68,9 @@ pub use watches::ChildScope;
 
 /// How long a leader that is asked to go finishes what it has begun.
 const FAREWELL: Duration = Duration::from_secs(10);
+
+/// How many objects of each short spelling are looked at at a time. Most of the work is on those that they stand for.
+const SHORTHAND_WORKERS: usize = 4;
 
 /// One operator. Several may run; with a [`Candidacy`] one of them acts.
 pub struct Operator {
@@ -94,9 +103,13 @@ impl Operator {
             namespace: settings.namespace.as_deref().map(Into::into),
             children: settings.children,
             extensions: settings.extensions,
+            shorthand: settings.extensions && settings.shorthand,
         };
         let observer = Observer::new(&caches);
-        let metrics = Arc::new(Metrics::new(observer.clone(), settings.workers));
+        if settings.spans.is_some() {
+            caches.memory.traces.begin();
+        }
+        let metrics = Arc::new(Metrics::new(observer.clone(), settings.workers, settings.spans.as_ref()));
         let client = metrics.requests.over(&client, &settings.api_server);
         let mut background = watches::start(&client, &caches, &reach);
         let (recorder, sending) = Recorder::new(
@@ -186,6 +199,9 @@ impl Operator {
             crew.hire(Claims::new(Arc::clone(context), Arc::clone(&errands)), workers.claims);
             crew.hire(Pools::new(Arc::clone(context), errands), workers.pools);
             crew.hire(Templates(Arc::clone(context)), workers.templates);
+            crew.hire(Shorthand::<ShortTemplate>::new(Arc::clone(context)), SHORTHAND_WORKERS);
+            crew.hire(Shorthand::<ShortPool>::new(Arc::clone(context)), SHORTHAND_WORKERS);
+            crew.hire(Shorthand::<ShortClaim>::new(Arc::clone(context)), SHORTHAND_WORKERS);
         }
         crew
     }

@@ -4,6 +4,7 @@
 use crate::claims::Notes as ClaimNotes;
 use crate::pools::Ledgers;
 use crate::sandboxes::Notes as SandboxNotes;
+use crate::spans::Remembered;
 use crate::world::World;
 
 #[derive(Debug, Default)]
@@ -11,6 +12,7 @@ pub(crate) struct Memory {
     pub(crate) sandboxes: SandboxNotes,
     pub(crate) claims: ClaimNotes,
     pub(crate) pools: Ledgers,
+    pub(crate) traces: Remembered,
 }
 
 impl Memory {
@@ -18,16 +20,18 @@ impl Memory {
     pub(crate) fn begin(&self, world: &World) {
         self.sandboxes.clear();
         self.claims.clear();
+        self.traces.clear();
         self.pools.begin(|pool, uid| world.pools.uid(pool).as_ref() == Some(uid));
     }
 
     /// How many objects there are notes about, by their kind.
-    pub(crate) fn sizes(&self) -> [(&'static str, usize); 3] {
-        let Self { sandboxes, claims, pools } = self;
+    pub(crate) fn sizes(&self) -> [(&'static str, usize); 4] {
+        let Self { sandboxes, claims, pools, traces } = self;
         [
             ("notes about Sandboxes", sandboxes.size()),
             ("notes about claims", claims.size()),
             ("notes about pools", pools.size()),
+            ("traces", traces.size()),
         ]
     }
 }

@@ -10,6 +10,7 @@ mod process;
 mod queues;
 mod requests;
 mod sandboxes;
+mod spans;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ use process::Process;
 use queues::Queues;
 use requests::Requests;
 use sandboxes::Sandboxes;
+pub use spans::SpanCounts;
 
 /// Everything that is measured.
 #[derive(Debug)]
@@ -42,15 +44,18 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(observer: Observer, workers: Workers) -> Self {
+    pub(crate) fn new(observer: Observer, workers: Workers, spans: Option<&SpanCounts>) -> Self {
         let mut registry = Registry::default();
-        let metrics = Self {
+        let mut metrics = Self {
             looks: Looks::register(&mut registry),
             requests: Requests::register(&mut registry),
             claims: Claims::register(&mut registry),
             sandboxes: Sandboxes::register(&mut registry),
             registry,
         };
+        if let Some(spans) = spans {
+            spans.register(&mut metrics.registry);
+        }
         metrics.collecting(observer, workers)
     }
 

@@ -5,18 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use asb_core::census::{Category, Membership};
+use asb_core::views::{ShortClaim, ShortPool, ShortTemplate};
 
 use crate::caches::Caches;
 use crate::claims::Claims;
 use crate::pools::Pools;
 use crate::queue::Queue;
 use crate::sandboxes::Sandboxes;
+use crate::shorthand::Shorthand;
 use crate::templates::Templates;
 use crate::workers::Controller;
 use crate::world::World;
 
 /// The controllers, as metrics name them.
-pub(crate) const CONTROLLERS: [&str; 4] = [Sandboxes::NAME, Claims::NAME, Pools::NAME, Templates::NAME];
+pub(crate) const CONTROLLERS: [&str; 7] = [
+    Sandboxes::NAME,
+    Claims::NAME,
+    Pools::NAME,
+    Templates::NAME,
+    Shorthand::<ShortClaim>::NAME,
+    Shorthand::<ShortPool>::NAME,
+    Shorthand::<ShortTemplate>::NAME,
+];
 
 /// Sees the operator from outside, whatever it is doing.
 #[derive(Clone, Debug)]
@@ -50,11 +60,17 @@ impl Observer {
     }
 
     /// What waits to be looked at, by controller.
-    pub(crate) fn queues(&self) -> [(&'static str, &Queue); 4] {
+    pub(crate) fn queues(&self) -> [(&'static str, &Queue); 7] {
         let caches = &self.caches;
-        let queues =
-            [Sandboxes::queue(caches), Claims::queue(caches), Pools::queue(caches), Templates::queue(caches)];
-        std::array::from_fn(|place| (CONTROLLERS[place], queues[place]))
+        [
+            queue::<Sandboxes>(caches),
+            queue::<Claims>(caches),
+            queue::<Pools>(caches),
+            queue::<Templates>(caches),
+            queue::<Shorthand<ShortClaim>>(caches),
+            queue::<Shorthand<ShortPool>>(caches),
+            queue::<Shorthand<ShortTemplate>>(caches),
+        ]
     }
 
     /// How many Sandboxes there are, of each sort.
@@ -66,4 +82,8 @@ impl Observer {
     pub(crate) fn members(&self) -> BTreeMap<Membership, u64> {
         self.caches.read(World::members)
     }
+}
+
+fn queue<C: Controller>(caches: &Caches) -> (&'static str, &Queue) {
+    (C::NAME, C::queue(caches))
 }

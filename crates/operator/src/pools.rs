@@ -30,6 +30,8 @@ pub(crate) struct Pools {
 }
 
 impl Controller for Pools {
+    type Object = PoolView;
+
     const NAME: &'static str = "sandboxwarmpool";
 
     fn queue(caches: &Caches) -> &Queue {

@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use crate::caches::Caches;
 use crate::context::Context;
 use crate::queue::{Next, Queue, Urgency};
+use crate::spans;
 use crate::traffic::Class;
 use crate::workers::Controller;
 use apply::{Outcome, apply};
@@ -33,6 +34,8 @@ pub(crate) struct Sandboxes {
 }
 
 impl Controller for Sandboxes {
+    type Object = SandboxView;
+
     const NAME: &'static str = "sandbox";
 
     fn queue(caches: &Caches) -> &Queue {
@@ -54,6 +57,9 @@ impl Controller for Sandboxes {
         // What was written is in the caches by now.
         let Some(after) = self.observe(key).await else { return Next::Settled };
         let troubles = [plan.troubles(), met.clone()].concat();
+        for trouble in &troubles {
+            spans::failed(&trouble.message);
+        }
         let reported = self.report(&after, &troubles).await;
         if !troubles.is_empty() {
             self.forget_strays(&after.sandbox);

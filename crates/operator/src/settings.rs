@@ -3,6 +3,7 @@
 use asb_core::{claim, pool};
 use jiff::SignedDuration;
 
+use crate::metrics::SpanCounts;
 use crate::watches::ChildScope;
 
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct Settings {
     pub namespace: Option<String>,
     /// Whether claims, templates and pools are looked after, or Sandboxes alone.
     pub extensions: bool,
+    /// Whether templates, claims and pools in short spellings are looked after too, where they are installed.
+    pub shorthand: bool,
     pub workers: Workers,
     /// What holds for all claims.
     pub claims: claim::Settings,
@@ -23,10 +26,12 @@ pub struct Settings {
     /// How long changes to a Pod's metadata are gathered before they are written.
     pub write_behind: SignedDuration,
     pub children: ChildScope,
-    /// How many requests are made to the API server at a time.
+    /// How many requests may be made to the API server at a time. There are fewer where it takes no more.
     pub requests: usize,
     /// Where the API server is, as metrics name it.
     pub api_server: String,
+    /// What becomes of spans, where they are sent to a collector.
+    pub spans: Option<SpanCounts>,
     /// Who we are in events: the name of the Pod, or of the machine.
     pub instance: String,
 }
@@ -52,6 +57,7 @@ impl Default for Settings {
             cluster_domain: "cluster.local".to_owned(),
             namespace: None,
             extensions: true,
+            shorthand: true,
             workers: Workers::default(),
             claims: claim::Settings::default(),
             claim_events: true,
@@ -60,6 +66,7 @@ impl Default for Settings {
             children: ChildScope::default(),
             requests: 64,
             api_server: "in-process".to_owned(),
+            spans: None,
             instance: "asb".to_owned(),
         }
     }

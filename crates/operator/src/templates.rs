@@ -6,7 +6,6 @@ use asb_core::object::Key;
 use asb_core::report::Failure;
 use asb_core::template::{Observed, plan, status};
 use asb_core::views::{NetworkPolicyView, TemplateView};
-use asb_types::names;
 
 use crate::caches::Caches;
 use crate::context::Context;
@@ -25,6 +24,8 @@ struct Snapshot {
 }
 
 impl Controller for Templates {
+    type Object = TemplateView;
+
     const NAME: &'static str = "sandboxtemplate";
 
     fn queue(caches: &Caches) -> &Queue {
@@ -60,7 +61,7 @@ impl Controller for Templates {
 
 fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let template = Arc::clone(world.templates.get(key)?);
-    let policy = world.network_policies.get(&key.sibling(&names::network_policy(&key.name))).cloned();
+    let policy = world.policy_of(key).cloned();
     let collision = world.template_collision(&template);
     Some(Snapshot { template, policy, collision })
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use asb_core::object::Version;
 use asb_core::views::{
-    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, VolumeView,
+    ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, ShortClaim, ShortPool,
+    ShortTemplate, ShorthandView, TemplateView, VolumeView,
 };
 use asb_core::write::Kind;
 use futures::TryStreamExt;
@@ -27,6 +28,8 @@ const WATCH_SECONDS: u32 = 290;
 const WATCH_PATIENCE: Duration = Duration::from_mins(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
+/// How long until a kind that was not served is looked for again.
+const ABSENT_PAUSE: Duration = Duration::from_secs(5);
 
 /// Which Pods, Services and volumes are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub(crate) struct Reach {
     pub(crate) children: ChildScope,
     /// Whether there are claims, templates and pools.
     pub(crate) extensions: bool,
+    /// Whether there may be such in short spellings.
+    pub(crate) shorthand: bool,
 }
 
 /// Starts following every kind.
@@ -72,14 +77,27 @@ pub(crate) fn start(client: &Client, caches: &Arc<Caches>, reach: &Reach) -> Joi
         watches.spawn(follow::<TemplateView>(feed.clone(), None));
         watches.spawn(follow::<PoolView>(feed.clone(), None));
         watches.spawn(follow::<ClaimView>(feed.clone(), None));
-        watches.spawn(follow::<NetworkPolicyView>(feed, None));
+        watches.spawn(follow::<NetworkPolicyView>(feed.clone(), None));
     } else {
         leave_out::<TemplateView>(caches);
         leave_out::<PoolView>(caches);
         leave_out::<ClaimView>(caches);
         leave_out::<NetworkPolicyView>(caches);
     }
+    if reach.shorthand {
+        watches.spawn(follow_if_served::<ShorthandView<ShortTemplate>>(feed.clone()));
+        watches.spawn(follow_if_served::<ShorthandView<ShortPool>>(feed.clone()));
+        watches.spawn(follow_if_served::<ShorthandView<ShortClaim>>(feed));
+    } else {
+        leave_out_shorthand(caches);
+    }
     watches
+}
+
+fn leave_out_shorthand(caches: &Caches) {
+    leave_out::<ShorthandView<ShortTemplate>>(caches);
+    leave_out::<ShorthandView<ShortPool>>(caches);
+    leave_out::<ShorthandView<ShortClaim>>(caches);
 }
 
 /// Counts a kind as seen that is none of our business: it may not be served here, or we may not read it.
@@ -103,6 +121,34 @@ async fn follow<V: Held>(feed: Feed, selector: Option<&'static str>) {
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LAST_PAUSE);
     }
+}
+
+/// The same for a kind that need not be there: while it is not served, or not for us, there are no objects of it, and it is
+/// looked for now and then.
+async fn follow_if_served<V: Held>(feed: Feed) {
+    let mut watch = Watch { feed, selector: None, version: None, round: 0 };
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Err(error) = watch.turn::<V>().await else {
+            pause = FIRST_PAUSE;
+            continue;
+        };
+        if is_not_for_us(&error) {
+            tracing::debug!(kind = V::KIND.name(), %error, "not followed, being none of ours");
+            leave_out::<V>(&watch.feed.caches);
+            watch.version = None;
+            pause = ABSENT_PAUSE;
+        } else {
+            tracing::warn!(kind = V::KIND.name(), %error, "cannot follow objects, trying again");
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LAST_PAUSE);
+    }
+}
+
+/// Whether the kind is not served, or may not be read.
+fn is_not_for_us(interruption: &Interruption) -> bool {
+    matches!(interruption, Interruption::Client(kube::Error::Api(status)) if [403, 404].contains(&status.code))
 }
 
 /// Why a kind could not be followed.
@@ -295,7 +341,58 @@ fn number(version: &str) -> Version {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use asb_core::object::Key;
+    use http::{Request as Asked, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tower::service_fn;
+
     use super::*;
+
+    /// A server that does not know the kind when it is first asked, then lists one object, and has no more to tell.
+    fn server(asked: Arc<AtomicUsize>) -> Client {
+        let service = service_fn(move |request: Asked<Body>| {
+            let is_first = asked.fetch_add(1, Ordering::Relaxed) == 0;
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch"));
+            let object =
+                json!({"metadata": {"namespace": "n", "name": "c", "uid": "u", "resourceVersion": "2"}});
+            let (status, body) = if is_first {
+                (404, json!({"status": "Failure", "reason": "NotFound", "code": 404}).to_string())
+            } else {
+                (200, json!({"metadata": {"resourceVersion": "3"}, "items": [object]}).to_string())
+            };
+            let response = Response::builder().status(status).body(Body::from(body.into_bytes()));
+            async move {
+                if is_watch {
+                    std::future::pending::<()>().await;
+                }
+                response
+            }
+        });
+        Client::new(service, "n")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_is_not_served_counts_as_empty_and_is_followed_once_it_is() {
+        type Claim = ShorthandView<ShortClaim>;
+        let caches = Arc::new(Caches::default());
+        let client = server(Arc::default());
+        let feed = Feed { client, caches: Arc::clone(&caches), namespace: None };
+        let following = tokio::spawn(follow_if_served::<Claim>(feed));
+        let claim = Key::new("n", "c");
+        let is_synced = || caches.read(|world| world.shorthands.claims.is_synced());
+        let is_there = || caches.read(|world| world.shorthands.claims.get(&claim).is_some());
+        while !is_synced() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!is_there());
+        while !is_there() {
+            tokio::time::advance(ABSENT_PAUSE).await;
+        }
+        following.abort();
+    }
 
     #[test]
     fn without_extensions_only_sandboxes_and_their_children_are_waited_for() {
@@ -309,6 +406,7 @@ mod tests {
         leave_out::<PodView>(&caches);
         leave_out::<ServiceView>(&caches);
         leave_out::<VolumeView>(&caches);
+        leave_out_shorthand(&caches);
         assert!(caches.is_synced());
     }
 }

@@ -10,14 +10,20 @@ use futures::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::caches::Caches;
 use crate::errands::Errands;
 use crate::metrics::Metrics;
 use crate::queue::{Next, Queue};
+use crate::spans::Look;
+use crate::world::Held;
 
 /// What looks at the objects of one kind.
 pub(crate) trait Controller: Send + Sync + 'static {
+    /// What it looks at.
+    type Object: Held;
+
     /// As metrics and logs name it.
     const NAME: &'static str;
 
@@ -85,11 +91,14 @@ async fn work<C: Controller>(
             key = queue.next() => key,
         };
         let started = Instant::now();
-        let outcome = AssertUnwindSafe(controller.reconcile(&key)).catch_unwind().await;
-        let next = outcome.unwrap_or_else(|_| {
+        let look = Look::at::<C::Object>(&key, &caches);
+        let reconciled = AssertUnwindSafe(controller.reconcile(&key)).catch_unwind();
+        let next = reconciled.instrument(look.span()).await.unwrap_or_else(|_| {
+            let _in_trace = look.span().entered();
             tracing::error!(controller = C::NAME, object = %key, "a bug stopped this look at the object; trying again later");
             Next::Retry
         });
+        look.end(next);
         metrics.looked(C::NAME, next, started.elapsed());
         queue.done(&key, next);
     }

@@ -10,6 +10,7 @@ mod moments;
 mod pods;
 mod pools;
 mod sandboxes;
+mod shorthand;
 mod sizes;
 mod starts;
 mod templates;
@@ -24,6 +25,7 @@ use asb_core::views::{
     ClaimView, NetworkPolicyView, PodView, PoolView, SandboxView, ServiceView, TemplateView, View,
     VolumeView, read,
 };
+use asb_core::write::Kind;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -32,6 +34,7 @@ use census::Tally;
 use index::Index;
 pub(crate) use index::hash_key;
 use moments::Moments;
+pub(crate) use shorthand::{Short, Shorthands};
 use starts::Starts;
 
 /// An object that a controller is to look at.
@@ -41,6 +44,8 @@ pub(crate) enum Wake {
     Claim(Key),
     Template(Key),
     Pool(Key),
+    /// One in a short spelling, by its kind.
+    Shorthand(Kind, Key),
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +58,7 @@ pub(crate) struct World {
     pub(crate) services: Cache<ServiceView>,
     pub(crate) volumes: Cache<VolumeView>,
     pub(crate) network_policies: Cache<NetworkPolicyView>,
+    pub(crate) shorthands: Shorthands,
     /// Claims, by the pool they name.
     pub(crate) claims_of_pool: Index,
     /// Pools, by the template they name.
@@ -122,7 +128,8 @@ impl World {
         let pools = self.pools.keys().into_iter().cloned().map(Wake::Pool);
         let claims = self.claims.keys().into_iter().cloned().map(Wake::Claim);
         let sandboxes = self.sandboxes.keys().into_iter().cloned().map(Wake::Sandbox);
-        templates.chain(pools).chain(claims).chain(sandboxes).collect()
+        let shorthands = self.shorthands.everything();
+        shorthands.chain(templates).chain(pools).chain(claims).chain(sandboxes).collect()
     }
 
     /// Whether everything there is has been listed once. Before that, absence proves nothing.
@@ -135,6 +142,7 @@ impl World {
             && self.services.is_synced()
             && self.volumes.is_synced()
             && self.network_policies.is_synced()
+            && self.shorthands.is_synced()
     }
 
     /// Which request to list again what one leader writes and the next one decides by was last met.

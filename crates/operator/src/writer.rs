@@ -10,8 +10,11 @@ use kube::Client;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
 use kube::core::Request;
 use serde_json::{Value, json};
+use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::caches::Caches;
+use crate::spans;
 use crate::tenure::Tenure;
 use crate::traffic::{Class, Permit, Traffic};
 
@@ -73,11 +76,16 @@ impl Writer {
     }
 
     /// Carries out a write whose turn it is.
-    pub(crate) async fn write_now(&self, write: &Write, _permit: Permit) -> Result<Value, Failure> {
+    pub(crate) async fn write_now(&self, write: &Write, permit: Permit) -> Result<Value, Failure> {
         if self.tenure.is_over() {
             return Err(Failure::Unavailable("another may lead by now".to_owned()));
         }
-        let answer = self.send(request(write)?).await;
+        let (span, begun) = (spans::write(write), Instant::now());
+        let answer = self.send(request(write)?).instrument(span.clone()).await;
+        match &answer {
+            Ok(_) => permit.answered(begun.elapsed()),
+            Err(failure) => span.in_scope(|| spans::failed(&failure.to_string())),
+        }
         match (&answer, write) {
             (Ok(object), Write::Delete { target, uid, .. }) => self.learn_deletion(target, uid, object),
             (Ok(object), _) => self.learn(write.target().kind, object),

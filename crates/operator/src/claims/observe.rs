@@ -40,6 +40,7 @@ pub(super) struct Snapshot {
     broken: Option<(Arc<str>, String)>,
     pool: Found<PoolView>,
     template: Found<TemplateView>,
+    exposure: Option<String>,
     legacy_policy: Option<Arc<NetworkPolicyView>>,
 }
 
@@ -57,6 +58,13 @@ impl<V: View> Found<V> {
         })
     }
 
+    fn there(&self) -> Option<&V> {
+        match self {
+            Self::There(view) => Some(view),
+            Self::Missing | Self::Unfit(_) => None,
+        }
+    }
+
     fn referenced(&self) -> Referenced<'_, V> {
         match self {
             Self::Missing => Referenced::Missing,
@@ -71,13 +79,15 @@ impl Snapshot {
         let claim = Arc::clone(world.claims.get(key)?);
         let sandbox = |name: &str| world.sandboxes.get(&key.sibling(name)).cloned();
         let pool = Found::in_cache(&world.pools, &key.sibling(claim.request.pool()));
+        let template = template(world, &claim, &pool);
         Some(Self {
             bound: world.sandboxes.owned_by(&claim.metadata.uid).cloned().collect(),
             assigned: sandbox(&claim.status.sandbox.name),
             recorded: recorded_name(&claim).and_then(sandbox),
             namesake: sandbox(&names::cold_sandbox(&key.name)),
             broken: broken(world, &claim),
-            template: template(world, &claim, &pool),
+            exposure: template.there().and_then(|template| world.exposure(template)),
+            template,
             legacy_policy: world
                 .network_policies
                 .get(&key.sibling(&names::legacy_claim_network_policy(&key.name)))
@@ -120,9 +130,11 @@ impl Snapshot {
             broken: self.broken.as_ref().map(|(name, problem)| (&**name, problem.as_str())),
             pool: self.pool.referenced(),
             template: self.template.referenced(),
+            exposure: self.exposure.as_deref(),
             legacy_policy: self.legacy_policy.as_deref(),
             first_observed: note.first_observed,
             launched: note.launched.as_ref(),
+            trace: None,
             settings,
         }
     }

@@ -20,7 +20,7 @@ const NOON: Timestamp = Timestamp::UNIX_EPOCH;
 fn metrics() -> (Arc<Caches>, Observer, Metrics) {
     let caches = Arc::new(Caches::default());
     let observer = Observer::new(&caches);
-    let metrics = Metrics::new(observer.clone(), Workers::default());
+    let metrics = Metrics::new(observer.clone(), Workers::default(), Some(&SpanCounts::default()));
     (caches, observer, metrics)
 }
 

@@ -49,7 +49,10 @@ pub(super) fn observe(world: &World, key: &Key) -> Option<Snapshot> {
     let (template, flaw) = match world.templates.entry(&key.sibling(&pool.template)) {
         None => (None, None),
         Some(Err(unreadable)) => (None, Some(unreadable.to_string())),
-        Some(Ok(template)) => (Some(Arc::clone(template)), world.template_collision(template)),
+        Some(Ok(template)) => {
+            let flaw = world.template_collision(template).or_else(|| world.exposure(template));
+            (Some(Arc::clone(template)), flaw)
+        }
     };
     Some(Snapshot {
         collision: world.pool_collision(&pool),

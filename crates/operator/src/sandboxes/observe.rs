@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use asb_core::object::Key;
 use asb_core::sandbox::{Memory, Observed, Settings};
+use asb_core::write::Kind;
 use asb_types::names;
 
 use super::{Sandboxes, nodes};
@@ -17,6 +18,7 @@ impl Sandboxes {
             write_behind: self.context.settings.write_behind,
         };
         let mut observed = self.context.caches.read(|world| from_caches(world, key, settings))?;
+        observed.trace = self.context.memory().traces.of(Kind::Sandbox, &observed.sandbox.metadata);
         observed.memory = self.context.memory().sandboxes.of(&observed.sandbox.metadata);
         observed.nodes = nodes::of_stuck_pods(&observed, &self.context).await;
         Some(observed)
@@ -39,6 +41,7 @@ fn from_caches(world: &World, key: &Key, settings: Settings) -> Option<Observed>
         older_twin: world.older_twin(&sandbox),
         nodes: std::collections::BTreeMap::new(),
         memory: Memory::default(),
+        trace: None,
         settings,
         sandbox,
     })

@@ -1,6 +1,7 @@
 //! Whom a change of a claim concerns: itself, and those who get what it held or waited for.
 
 use asb_core::views::ClaimView;
+use asb_core::write::Kind;
 
 use super::{Held, Wake, World};
 use crate::cache::{Cache, Change, Entry, metadata};
@@ -22,6 +23,7 @@ impl Held for ClaimView {
         }
         world.note_arrival(change);
         wakes.push(Wake::Claim(key.clone()));
+        wakes.extend(world.spelled(Kind::ShorthandClaim, key));
     }
 }
 

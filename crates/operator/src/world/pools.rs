@@ -1,6 +1,7 @@
 //! Whom a change of a pool concerns: itself, the claims that wait for it, and its namesakes by hash.
 
 use asb_core::views::PoolView;
+use asb_core::write::Kind;
 
 use super::{Held, Wake, World, freed_by_hash};
 use crate::cache::{Cache, Change, Entry};
@@ -20,6 +21,7 @@ impl Held for PoolView {
         world.pools_of_template.update(key, template(&change.before), template(&change.after));
         wakes.extend(world.book_pool(change));
         wakes.push(Wake::Pool(key.clone()));
+        wakes.extend(world.spelled(Kind::ShorthandPool, key));
         // What the pool holds, claims learn from its Sandboxes. Its template, which comes and goes with it, is news even to
         // those that have a Sandbox: what they add to its metadata is checked against the template.
         if change.is_of_what_is_asked() {

@@ -28,6 +28,7 @@ impl World {
             memberships,
             now: _,
             documents,
+            shorthands,
         } = self;
         vec![
             ("Sandboxes", sandboxes.size()),
@@ -51,6 +52,7 @@ impl World {
             ("sorts of Sandboxes", census.counts().len()),
             ("sorts of members", memberships.counts().len()),
             ("documents", documents.in_use()),
+            ("short spellings", shorthands.size()),
         ]
     }
 }
@@ -60,8 +62,8 @@ mod tests {
     use asb_core::allocation::Asker;
     use asb_core::object::Metadata;
     use asb_core::views::{
-        ClaimView, NetworkPolicyView, PodView, PoolView, Request, SandboxView, ServiceView, TemplateView,
-        View, VolumeView,
+        ClaimView, NetworkPolicyView, PodView, PoolView, Request, SandboxView, ServiceView, ShortClaim,
+        ShortPool, ShortTemplate, ShorthandView, TemplateView, View, VolumeView,
     };
     use asb_core::write::Kind;
     use asb_types::hash::fnv1a_hex;
@@ -128,6 +130,13 @@ mod tests {
         seen::<VolumeView>(world, &object(Kind::PersistentVolumeClaim, name, 1, of_sandbox));
         let of_template = json!({"metadata": {"ownerReferences": owner(Kind::SandboxTemplate, name)}});
         seen::<NetworkPolicyView>(world, &object(Kind::NetworkPolicy, name, 1, of_template));
+        let short = json!({"spec": {"template": name}});
+        seen::<ShorthandView<ShortClaim>>(world, &object(Kind::ShorthandClaim, name, 1, short.clone()));
+        seen::<ShorthandView<ShortPool>>(world, &object(Kind::ShorthandPool, name, 1, short));
+        seen::<ShorthandView<ShortTemplate>>(
+            world,
+            &object(Kind::ShorthandTemplate, name, 1, json!({"spec": {}})),
+        );
         let claim = json!({"spec": {"warmPoolRef": {"name": name}}});
         let claim = object(Kind::SandboxClaim, name, 1, claim);
         seen::<ClaimView>(world, &claim);
@@ -148,12 +157,16 @@ mod tests {
             Kind::Service => gone::<ServiceView>(world, name),
             Kind::PersistentVolumeClaim => gone::<VolumeView>(world, name),
             Kind::NetworkPolicy => gone::<NetworkPolicyView>(world, name),
+            Kind::ShorthandClaim => gone::<ShorthandView<ShortClaim>>(world, name),
+            Kind::ShorthandTemplate => gone::<ShorthandView<ShortTemplate>>(world, name),
+            Kind::ShorthandPool => gone::<ShorthandView<ShortPool>>(world, name),
         }
     }
 
     #[test]
     fn nothing_is_kept_of_what_is_gone_in_whatever_order_it_goes() {
-        for first in 0..Kind::ALL.len() {
+        let kinds: Vec<_> = Kind::ALL.into_iter().chain(Kind::SHORTHAND).collect();
+        for first in 0..kinds.len() {
             let mut world = World::default();
             let names = ["a", "b", "c"];
             for name in names {
@@ -161,13 +174,13 @@ mod tests {
             }
             let empty: Vec<_> = world.sizes().into_iter().filter(|(_, size)| *size == 0).collect();
             assert_eq!(empty, [("starts of members", 0), ("changes of mode", 0)]);
-            for kind in Kind::ALL.iter().cycle().skip(first).take(Kind::ALL.len()) {
+            for kind in kinds.iter().cycle().skip(first).take(kinds.len()) {
                 for name in names {
                     depopulate(&mut world, *kind, name);
                 }
             }
             let kept: Vec<_> = world.sizes().into_iter().filter(|(_, size)| *size > 0).collect();
-            assert_eq!(kept, [], "{} first", Kind::ALL[first].name());
+            assert_eq!(kept, [], "{} first", kinds[first].full_name());
         }
     }
 

@@ -192,7 +192,8 @@ fn may_go(kind: Kind, object: &Value, sent: &Sent, now: Timestamp) -> Verdict {
         Kind::SandboxClaim => has_expired(object, now),
         Kind::Service => any(Kind::Sandbox, &|_| true),
         Kind::NetworkPolicy => any(Kind::SandboxTemplate, &|_| true),
-        Kind::SandboxTemplate | Kind::SandboxWarmPool | Kind::PersistentVolumeClaim => false,
+        // Templates, pools and volumes; short spellings are not served here.
+        _ => false,
     };
     if is_allowed {
         Ok(())

@@ -148,6 +148,8 @@ fn settings() -> Settings {
     Settings {
         workers: Workers { sandboxes: 3, claims: 3, pools: 1, templates: 1 },
         pools: pool::Settings { readiness_grace: SignedDuration::from_secs(20), ..pool::Settings::default() },
+        // Nobody here serves them.
+        shorthand: false,
         ..Settings::default()
     }
 }
