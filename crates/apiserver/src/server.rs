@@ -10,6 +10,7 @@ mod handler;
 mod identity;
 mod limits;
 mod listener;
+mod metrics;
 mod patience;
 mod reply;
 mod resources;
@@ -157,7 +158,7 @@ impl Server {
 }
 
 /// The directory holds keys: nobody else may look. What is made on the way to it is there after a power loss too.
-fn prepare(directory: &Path) -> std::io::Result<()> {
+pub fn prepare(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     let directory = std::path::absolute(directory)?;
     let missing: Vec<&Path> = directory.ancestors().take_while(|it| !it.exists()).collect();

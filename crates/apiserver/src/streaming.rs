@@ -13,6 +13,7 @@ mod query;
 mod refusal;
 mod remote_command;
 pub mod spdy;
+mod usage;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use pods::{
 };
 use refusal::Refusal;
 use remote_command::Verb;
+pub use usage::{Amounts, NodeUsage, PodUsage};
 
 /// Serves the streaming subresources of Pods, and owns the sessions that come of it.
 pub struct Streaming<P> {
@@ -60,6 +62,16 @@ impl<P: PodStreams> Streaming<P> {
     /// `GET …/pods/NAME/log`
     pub async fn logs(&self, pod: Pod, uri: &Uri) -> Response {
         answer(logs::serve(&*self.pods, pod, uri).await)
+    }
+
+    /// What the Pods use that run, of all namespaces or of one.
+    pub async fn usage(&self, namespace: Option<&str>) -> Result<Vec<PodUsage>, Error> {
+        self.pods.usage(namespace).await
+    }
+
+    /// What the machine uses that they run on.
+    pub async fn node_usage(&self) -> Result<NodeUsage, Error> {
+        self.pods.node_usage().await
     }
 
     /// Ends every session, and is done when they are.

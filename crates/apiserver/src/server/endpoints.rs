@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, Method, Response, header};
 use serde_json::{Value, json};
 
 use super::handler::Exchange;
-use super::reply;
+use super::{metrics, reply};
 use crate::negotiation::{self, Choice, Form, Swagger};
 use crate::path::Path;
 use crate::status::Status;
@@ -15,6 +15,14 @@ use crate::{discovery, openapi};
 pub(super) fn serve(exchange: &Exchange<'_>, path: &Path) -> Result<Response<Body>, Status> {
     let registry = exchange.server.api.registry();
     match path {
+        Path::Group(name) if *name == metrics::GROUP && metrics::are_served(exchange) => {
+            let mut group = metrics::group();
+            (group["kind"], group["apiVersion"]) = ("APIGroup".into(), "v1".into());
+            found(exchange, Some(group))
+        }
+        Path::Version { group, version } if *group == metrics::GROUP && metrics::are_served(exchange) => {
+            found(exchange, metrics::resources(version))
+        }
         // Kubernetes answers this whatever the method.
         Path::Group(name) => found(exchange, discovery::group(&registry, name)),
         Path::Version { group, version } if is_read(exchange) => {
@@ -105,19 +113,32 @@ fn groups(exchange: &Exchange<'_>, core: bool) -> Result<Response<Body>, Status>
     let registry = exchange.server.api.registry();
     let style = exchange.style(Choice::Discovery)?;
     if style.representation.form == Form::Aggregated {
-        let mut response = reply::object(200, &discovery::aggregated(&registry, core), style);
+        let mut document = discovery::aggregated(&registry, core);
+        add(&mut document, "items", exchange, core, metrics::aggregated);
+        let mut response = reply::object(200, &document, style);
         let media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
         headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         return Ok(response);
     }
-    let document = if core {
+    let mut document = if core {
         discovery::core_versions(&exchange.server.address())
     } else {
         discovery::groups(&registry)
     };
+    add(&mut document, "groups", exchange, core, metrics::group);
     Ok(reply::object(200, &document, style))
+}
+
+/// What is measured is a group that no registry knows.
+fn add(document: &mut Value, field: &str, exchange: &Exchange<'_>, core: bool, group: fn() -> Value) {
+    if core || !metrics::are_served(exchange) {
+        return;
+    }
+    if let Some(groups) = document.get_mut(field).and_then(Value::as_array_mut) {
+        groups.push(group());
+    }
 }
 
 fn open_api(exchange: &Exchange<'_>, group: &str, version: &str) -> Response<Body> {

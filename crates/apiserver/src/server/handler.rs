@@ -8,7 +8,7 @@ use axum::http::{Method, Request, Response, header};
 
 use super::reply::{self, Style};
 use super::strangers::Stranger;
-use super::{Shared, endpoints, gate, limits, resources};
+use super::{Shared, endpoints, gate, limits, metrics, resources};
 use crate::negotiation::{Choice, Form, Representation, Syntax, negotiate};
 use crate::options::Query;
 use crate::path::Path;
@@ -88,8 +88,13 @@ async fn answer(
     let exchange = Exchange { server, parts: &parts, query, user, warnings: Mutex::default() };
     let Path::Resource(named) = &path else { return endpoints::serve(&exchange, &path) };
     if !resources::is_stream(&parts.method, named) {
-        let answering =
-            tokio::time::timeout(limits::REQUEST_TIMEOUT, resources::serve(&exchange, named, body));
+        let serving = async {
+            if named.group == metrics::GROUP && metrics::are_served(&exchange) {
+                return metrics::serve(&exchange, named).await;
+            }
+            resources::serve(&exchange, named, body).await
+        };
+        let answering = tokio::time::timeout(limits::REQUEST_TIMEOUT, serving);
         let answer = answering.await.unwrap_or_else(|_| Err(limits::too_late()));
         let mut response = answer.unwrap_or_else(|status| exchange.refusal(&status));
         reply::warn(&mut response, &exchange.take_warnings());

@@ -11,7 +11,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::api::tests::{bolt, definition};
 use crate::store::{Key, Scope};
-use crate::streaming::NoPods;
+use crate::streaming::{
+    self, Amounts, Connection, Container, Log, LogOptions, NoPods, Pod, PodUsage, Process, Wanted,
+};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -24,10 +26,14 @@ struct Fixture {
 
 impl Fixture {
     async fn new() -> Self {
+        Self::with(NoPods).await
+    }
+
+    async fn with(pods: impl PodStreams) -> Self {
         let folder = TempDir::new().unwrap();
         let data_dir = folder.path().join("data");
         let config = Config { data_dir, listen: ([127, 0, 0, 1], 0).into(), admin_token: None };
-        Self { server: Server::open(&config, NoPods).await.unwrap(), _folder: folder }
+        Self { server: Server::open(&config, pods).await.unwrap(), _folder: folder }
     }
 
     fn store(&self) -> &Store {
@@ -152,4 +158,83 @@ async fn it_is_ready_when_its_controllers_have_begun() {
     assert_eq!(fixture.ask("GET", "/readyz", Value::Null).await, 500);
     assert_eq!(fixture.ask("GET", "/readyz/controllers", Value::Null).await, 500);
     assert_eq!(fixture.ask("GET", "/livez", Value::Null).await, 200);
+}
+
+/// Whoever runs a Pod `box` that works half of the time.
+struct Metered;
+
+impl PodStreams for Metered {
+    const METERED: bool = true;
+
+    async fn usage(&self, _: Option<&str>) -> Result<Vec<PodUsage>, streaming::Error> {
+        let pod = Pod { namespace: "default".to_owned(), name: "box".to_owned() };
+        let used = Amounts { cpu_nano: 500_000_000, memory_bytes: 3 << 20 };
+        Ok(vec![PodUsage {
+            pod,
+            window: Duration::from_secs(1),
+            containers: vec![("main".to_owned(), used)],
+        }])
+    }
+
+    async fn exec(&self, _: &Container, _: &[String], _: Wanted) -> Result<Process, streaming::Error> {
+        unreachable!("nobody asks")
+    }
+
+    async fn attach(&self, _: &Container, _: Wanted) -> Result<Process, streaming::Error> {
+        unreachable!("nobody asks")
+    }
+
+    async fn port_forward(&self, _: &Pod, _: u16) -> Result<Box<dyn Connection>, streaming::Error> {
+        unreachable!("nobody asks")
+    }
+
+    async fn logs(&self, _: &Container, _: &LogOptions) -> Result<Log, streaming::Error> {
+        unreachable!("nobody asks")
+    }
+}
+
+const MEASURED: &str = "/apis/metrics.k8s.io/v1beta1";
+
+#[tokio::test]
+async fn what_is_measured_of_pods_is_listed_like_the_pods() {
+    let fixture = Fixture::with(Metered).await;
+    for name in ["box", "other"] {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}},
+            "spec": {"containers": [{"name": "main", "image": "i"}]}});
+        assert_eq!(fixture.ask("POST", "/api/v1/namespaces/default/pods", pod).await, 201);
+    }
+    let listed = |query: &str| {
+        let path = format!("{MEASURED}/namespaces/default/pods{query}");
+        let answer = fixture.send("GET", &path, Body::empty());
+        Box::pin(async { json_of(answer.await).await })
+    };
+    let list = listed("").await;
+    assert_eq!(list["kind"], "PodMetricsList");
+    assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["items"][0]["metadata"]["labels"], json!({"app": "box"}));
+    let usage = json!([{"name": "main", "usage": {"cpu": "500000000n", "memory": "3072Ki"}}]);
+    assert_eq!((&list["items"][0]["containers"], &list["items"][0]["window"]), (&usage, &json!("1.000s")));
+    assert_eq!(listed("?labelSelector=app%3Dother").await["items"], json!([]));
+    assert_eq!(listed("/box").await["kind"], "PodMetrics");
+    assert_eq!(listed("/other").await["code"], 404);
+    assert_eq!(
+        fixture.ask("DELETE", &format!("{MEASURED}/namespaces/default/pods/box"), Value::Null).await,
+        405
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_measures_nothing_does_not_have_the_group() {
+    let (with, without) = (Fixture::with(Metered).await, Fixture::new().await);
+    for path in ["/apis/metrics.k8s.io", MEASURED, &format!("{MEASURED}/nodes")] {
+        assert_eq!(with.ask("GET", path, Value::Null).await, 200, "{path}");
+        assert_eq!(without.ask("GET", path, Value::Null).await, 404, "{path}");
+    }
+    let has = |groups: Value| groups.to_string().contains("metrics.k8s.io");
+    assert!(has(json_of(with.send("GET", "/apis", Body::empty()).await).await));
+    assert!(!has(json_of(without.send("GET", "/apis", Body::empty()).await).await));
+}
+
+async fn json_of(response: axum::http::Response<Body>) -> Value {
+    serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }

@@ -13,9 +13,30 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use super::logs::LogOptions;
+use super::usage::{NodeUsage, PodUsage};
 
 /// Whoever runs Pods.
 pub trait PodStreams: Send + Sync + 'static {
+    /// Whether it is measured what Pods use: `metrics.k8s.io` is served then.
+    const METERED: bool = false;
+
+    /// What the Pods use that run, of all namespaces or of one.
+    fn usage(&self, namespace: Option<&str>) -> impl Future<Output = Result<Vec<PodUsage>, Error>> + Send {
+        let _ = namespace;
+        std::future::ready(Ok(Vec::new()))
+    }
+
+    /// What the machine uses that they run on.
+    fn node_usage(&self) -> impl Future<Output = Result<NodeUsage, Error>> + Send {
+        std::future::ready(Ok(NodeUsage::default()))
+    }
+
+    /// Says why there will be no process, before the client is asked to begin. What is not known then is told later.
+    fn check(&self, container: &Container) -> impl Future<Output = Result<(), Error>> + Send {
+        let _ = container;
+        std::future::ready(Ok(()))
+    }
+
     /// Starts a process in a container.
     fn exec(
         &self,
@@ -106,6 +127,9 @@ pub struct TerminalSize {
 /// Why a Pod cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// It makes no sense to ask that of this Pod, or not yet.
+    #[error("{0}")]
+    Bad(String),
     /// There is no such container, or it does not run.
     #[error("{0}")]
     NotFound(String),

@@ -12,6 +12,9 @@ pub(super) enum Refusal {
     /// The request itself is wrong.
     #[error("{0}")]
     Bad(String),
+    /// Its parameters are understood and not allowed.
+    #[error("{0}")]
+    Invalid(String),
     /// Neither side's list of protocols has one of the other's.
     #[error("unable to upgrade: none of the client's protocols {asked:?} is one of {known:?}")]
     Protocol { asked: Vec<String>, known: &'static [&'static str] },
@@ -27,6 +30,7 @@ impl Refusal {
     fn code_and_reason(&self) -> (StatusCode, &'static str) {
         match self {
             Self::Bad(_) => (StatusCode::BAD_REQUEST, "BadRequest"),
+            Self::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "Invalid"),
             Self::Protocol { .. } => (StatusCode::FORBIDDEN, "Forbidden"),
             Self::Busy(_) => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequests"),
             Self::NotFound(_) => (StatusCode::NOT_FOUND, "NotFound"),
@@ -38,6 +42,7 @@ impl Refusal {
 impl From<pods::Error> for Refusal {
     fn from(error: pods::Error) -> Self {
         match error {
+            pods::Error::Bad(message) => Self::Bad(message),
             pods::Error::NotFound(message) => Self::NotFound(message),
             pods::Error::Failed(message) => Self::Internal(message),
         }

@@ -60,6 +60,7 @@ pub(super) async fn serve<P: PodStreams, B: Send + 'static>(
 ) -> Result<Response, Refusal> {
     tasks.admit()?;
     let job = Job::parse(pods, verb, pod, &Query::of(request.uri()))?;
+    job.pods.check(&job.container).await?;
     match PROTOCOLS.agree(request).await? {
         Agreement::WebSocket { upgrade, protocol } => {
             let serve = move |socket| over_channels::serve(job, socket, protocol);

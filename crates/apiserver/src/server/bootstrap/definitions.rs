@@ -20,10 +20,11 @@ pub(super) async fn keep(api: &Api) -> Result<(), Status> {
     let is_kept = |name: &str, document: &str| {
         api.store().get(&key(name)).is_some_and(|entry| is_sealed(&entry.value(), document))
     };
-    if crd::DOCUMENTS.iter().all(|(name, document)| is_kept(name, document)) {
+    let documents = || crd::DOCUMENTS.into_iter().chain(crd::SHORTHAND);
+    if documents().all(|(name, document)| is_kept(name, document)) {
         return Ok(());
     }
-    for (shipped, (_, document)) in crd::crds().into_iter().zip(crd::DOCUMENTS) {
+    for (shipped, (_, document)) in crd::crds().into_iter().chain(crd::shorthand()).zip(documents()) {
         keep_one(api, shipped, document).await?;
     }
     Ok(())
