@@ -1,0 +1,113 @@
+//! Looks at what there is of a node on this machine. Changes nothing, and blocks.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use super::{Machine, PodOnDisk};
+use crate::identity::{Identity, IdentityError};
+use crate::network::{Kernel, NetworkError, Options};
+use crate::shim::cgroups::{self, Hierarchies};
+use crate::shim::cleanup;
+use crate::shim::directory::{self, Directory};
+
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error("cannot look at {}", .0.display())]
+    Look(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Directory(#[from] directory::Error),
+    #[error(transparent)]
+    Cgroups(#[from] cgroups::Error),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+}
+
+/// Nothing where no node has ever been.
+pub fn look(root: &Path) -> Result<Machine, MachineError> {
+    if !Identity::is_known(root) {
+        return Ok(Machine::default());
+    }
+    let identity = Identity::of(root)?;
+    let census = kernel(&identity)?.census()?;
+    Ok(Machine {
+        pods: pods(root)?,
+        cgroups: groups(&identity)?,
+        links: census.links.into_iter().map(|link| link.interface).collect(),
+        logs: names(&root.join("logs"))?,
+        volumes: names(&root.join("volumes"))?.into_iter().filter(|name| !name.starts_with('.')).collect(),
+        mounts: mounts(root)?,
+        prefix: identity.links(),
+    })
+}
+
+/// To ask about our links; the address is for those who add some.
+pub(super) fn kernel(identity: &Identity) -> Result<Kernel, NetworkError> {
+    let node = Ipv4Addr::UNSPECIFIED;
+    Kernel::open(Options { table: identity.table(), prefix: identity.links(), node })
+}
+
+fn pods(root: &Path) -> Result<Vec<PodOnDisk>, MachineError> {
+    let folder = root.join("pods");
+    let mut found = Vec::new();
+    for uid in names(&folder)? {
+        let directory = Directory::new(folder.join(&uid));
+        let shim = cleanup::shim(&directory).map_err(|error| MachineError::Look(folder.join(&uid), error))?;
+        let cgroup = directory.sandbox()?.map(|plan| plan.cgroup);
+        found.push(PodOnDisk { uid, lives: shim.is_some(), cgroup });
+    }
+    Ok(found)
+}
+
+fn groups(identity: &Identity) -> Result<BTreeSet<PathBuf>, MachineError> {
+    let own = PathBuf::from(identity.cgroup());
+    let names = Hierarchies::discover()?.cgroup(&own).children()?;
+    Ok(names.into_iter().map(|name| own.join(name)).collect())
+}
+
+fn names(folder: &Path) -> Result<BTreeSet<String>, MachineError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        other => other,
+    };
+    let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    let names = entries.and_then(|entries| entries.map(name).collect());
+    names.map_err(|error| MachineError::Look(folder.to_owned(), error))
+}
+
+fn mounts(root: &Path) -> Result<BTreeSet<PathBuf>, MachineError> {
+    let list = Path::new("/proc/self/mountinfo");
+    let text = fs::read_to_string(list).map_err(|error| MachineError::Look(list.to_owned(), error))?;
+    Ok(below(&text, root))
+}
+
+/// What is mounted within a directory; the directory itself may well be a mount of its own.
+fn below(mountinfo: &str, root: &Path) -> BTreeSet<PathBuf> {
+    let places = mountinfo.lines().filter_map(|line| line.split(' ').nth(4)).map(PathBuf::from);
+    places.filter(|place| place.starts_with(root) && place != root).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_within_the_directory_are_found_and_no_others() {
+        let list = "1 0 8:1 / / rw - ext4 /dev/sda rw\n\
+                    2 1 8:2 / /data/node rw - ext4 /dev/sdb rw\n\
+                    3 2 0:5 / /data/node/pods/u1/x rw - tmpfs tmpfs rw\n\
+                    4 1 0:6 / /data/nodes rw - tmpfs tmpfs rw\n";
+        assert_eq!(below(list, Path::new("/data/node")), [PathBuf::from("/data/node/pods/u1/x")].into());
+    }
+
+    #[test]
+    fn where_no_node_has_been_there_is_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(look(folder.path()).unwrap(), Machine::default());
+        assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "looking changes nothing");
+    }
+}
