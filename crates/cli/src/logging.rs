@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::{ArgAction, ValueEnum};
 use tracing::level_filters::LevelFilter;
 
-use crate::output;
+use crate::output::{self, Listener};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Encoder {
@@ -44,13 +44,10 @@ pub(crate) struct Logging {
 }
 
 impl Logging {
-    /// From here on, what goes on is said.
-    pub(crate) fn begin(&self) -> Result<()> {
+    /// From here on, what goes on is said, and somebody else may listen.
+    pub(crate) fn begin(&self, other: Option<Listener>) -> Result<()> {
         let (level, encoder) = self.chosen()?;
-        match encoder {
-            Encoder::Json => output::log_json(level),
-            Encoder::Text => output::log(level),
-        }
+        output::log(level, encoder, other);
         Ok(())
     }
 

@@ -1,58 +1,72 @@
 //! `asb`: one program for every part of Agent Sandbox. Each subcommand lives in the module of its name.
 
+mod age;
+mod amounts;
+mod claim;
+mod command;
+mod completion;
+mod control;
+mod conversation;
+mod cp;
 mod crds;
+mod daemon;
+mod describe;
+mod doctor;
+mod down;
+mod environment;
+mod events;
+mod exec;
+mod fsck;
+mod hints;
+mod image;
 mod kubeconfig;
+mod lines;
+mod local;
 mod logging;
+mod logs;
+mod ls;
+mod memory;
+mod node;
 mod operator;
 mod output;
 mod place;
+mod plugin;
+mod pool;
+mod port_forward;
+mod release;
+mod resume;
+mod rm;
+mod run;
+mod session;
+mod shell;
+mod shim;
 mod status;
+mod streams;
+mod suspend;
+mod target;
+mod terminal;
+mod top;
 mod up;
 mod version;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::FromArgMatches;
 
-/// Isolated, stateful, singleton environments for AI agents.
-#[derive(Parser)]
-#[command(name = "asb", version, arg_required_else_help = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
-enum Command {
-    Up(up::Arguments),
-    Operator(operator::Arguments),
-    Status(status::Arguments),
-    Kubeconfig(kubeconfig::Arguments),
-    Crds(crds::Arguments),
-    Version(version::Arguments),
-}
+use command::Arguments;
 
 fn main() -> ExitCode {
-    let matches = command().get_matches_from(operator::normalised(std::env::args_os()));
-    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match run(arguments.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => output::fail(&error),
+    if let Some(code) = shim::run(std::env::args()) {
+        return code;
     }
-}
-
-fn command() -> clap::Command {
-    operator::in_go_syntax(Arguments::command())
-}
-
-fn run(command: Command) -> anyhow::Result<()> {
-    match command {
-        Command::Up(arguments) => up::run(&arguments),
-        Command::Operator(arguments) => operator::run(arguments),
-        Command::Status(arguments) => status::run(&arguments),
-        Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
-        Command::Crds(arguments) => crds::run(&arguments),
-        Command::Version(arguments) => version::run(&arguments),
+    let matches = command::definition().get_matches_from(operator::normalised(std::env::args_os()));
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let failure = arguments.failure();
+    match arguments.run() {
+        Ok(code) => code,
+        Err(error) => {
+            output::fail(&error, hints::of(&error).as_deref());
+            failure
+        }
     }
 }

@@ -7,6 +7,7 @@ mod foreign;
 mod go;
 mod settings;
 mod surroundings;
+mod traces;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,9 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use arguments::Arguments;
 use duties::{Duties, Leading};
 pub(crate) use go::{in_go_syntax, normalised};
+use traces::Traces;
 
+use crate::memory;
 use crate::output;
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
@@ -29,16 +32,26 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         return output::print(&format!("asb {}\n", env!("CARGO_PKG_VERSION")));
     }
     arguments.foreign.refuse()?;
-    arguments.logging.begin()?;
-    let duties = Duties::try_from(arguments)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+    let served = runtime.block_on(operate(arguments));
+    // What is still at it has been asked to end and given its time.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+async fn operate(arguments: Arguments) -> Result<()> {
+    let traces = arguments.tracing.open()?;
+    arguments.logging.begin(traces.as_ref().map(Traces::listener))?;
+    let mut duties = Duties::try_from(arguments)?;
+    duties.settings.spans = traces.as_ref().map(Traces::counts);
     for warning in &duties.warnings {
         tracing::warn!("{warning}");
     }
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
-    let served = runtime.block_on(serve(duties));
-    // What is still at it has been asked to end and given its time.
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    let served = serve(duties).await;
+    if let Some(traces) = traces {
+        traces.close().await;
+    }
     served
 }
 
@@ -78,6 +91,7 @@ async fn serve(duties: Duties) -> Result<()> {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = memory::keep_small() => {}
     }
     // What the operator still writes may need to be converted.
     stop.cancel();

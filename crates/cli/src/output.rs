@@ -1,10 +1,21 @@
 //! What the user sees: the answer on standard output, in the form asked for, and why there is none on standard error.
 //! The only place that prints.
 
+pub(crate) mod objects;
+pub(crate) mod progress;
+pub(crate) mod table;
+pub(crate) mod tone;
+
 use std::io::{ErrorKind, Write, stderr, stdout};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
+
+use crate::lines;
+use crate::logging::Encoder;
 
 /// The form of what a command prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -31,19 +42,27 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Says why the command failed, from the outermost cause to the innermost.
-pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
+/// Says why the command failed, from the outermost cause to the innermost, and what to try next.
+pub(crate) fn fail(error: &anyhow::Error, hint: Option<&str>) {
+    let label = tone::painted("error:", tone::Tone::Bad, tone::on_error());
     // Nothing is left to do about a closed standard error.
-    let _ = writeln!(stderr(), "error: {error:#}");
-    ExitCode::FAILURE
+    let _ = writeln!(stderr(), "{label} {error:#}");
+    if let Some(hint) = hint {
+        let _ = writeln!(stderr(), "  {hint}");
+    }
 }
 
-/// From here on, what goes on inside is said on standard error, one line for each event of this level or worse.
-pub(crate) fn log(level: tracing::level_filters::LevelFilter) {
-    tracing_subscriber::fmt().with_max_level(level).with_writer(stderr).with_target(false).init();
+/// Says something that is not the answer.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(stderr(), "{text}");
 }
 
-/// The same for programs: each line an object.
-pub(crate) fn log_json(level: tracing::level_filters::LevelFilter) {
-    tracing_subscriber::fmt().json().flatten_event(true).with_max_level(level).with_writer(stderr).init();
+/// Whoever hears of what goes on inside.
+pub(crate) type Listener = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// From here on, what goes on inside is said on standard error, one line for each event of this level or worse, and to whoever
+/// else listens.
+pub(crate) fn log(level: LevelFilter, encoder: Encoder, other: Option<Listener>) {
+    let lines = lines::listener(level, encoder, stderr);
+    tracing_subscriber::registry().with([lines].into_iter().chain(other).collect::<Vec<_>>()).init();
 }

@@ -15,6 +15,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Where a command was told to look, or where the environment says.
+    pub(crate) fn named(data_dir: Option<PathBuf>) -> Self {
+        let set = || env::var_os("ASB_DATA_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
+        Self { data_dir: data_dir.or_else(set) }
+    }
+
     pub(crate) fn directory(&self) -> Result<PathBuf> {
         match &self.data_dir {
             Some(directory) => {

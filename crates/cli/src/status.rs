@@ -8,6 +8,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
+use crate::control;
 use crate::output::{self, Form};
 use crate::place::Place;
 
@@ -41,9 +42,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Some(seconds) => wait(&kubeconfig, Duration::from_secs(seconds)).await,
         }
     });
-    let version = version.with_context(|| {
+    let mut version = version.with_context(|| {
         format!("Agent Sandbox does not answer; start it with `asb up` (looked for {})", kubeconfig.display())
     })?;
+    // One of an older version has nothing to say of its node.
+    let directory = arguments.place.directory()?;
+    if let Ok(Some(hello)) = runtime.block_on(control::hello(&directory)) {
+        version["pid"] = hello.pid.into();
+        version["node"] = json!(hello.node);
+        version["node"]["message"] = hello.node.to_string().into();
+    }
     output::print(&report(&version, &kubeconfig, arguments.output))
 }
 
@@ -63,7 +71,7 @@ async fn wait(kubeconfig: &Path, most: Duration) -> Result<Value> {
 }
 
 /// The version that the server says it is, and where it is.
-async fn ask(kubeconfig: &Path) -> Result<Value> {
+pub(crate) async fn ask(kubeconfig: &Path) -> Result<Value> {
     let file = Kubeconfig::read_from(kubeconfig).context("there is no kubeconfig")?;
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
@@ -88,11 +96,16 @@ fn report(version: &Value, kubeconfig: &Path, form: Form) -> String {
     answer["kubeconfig"] = kubeconfig.display().to_string().into();
     match form {
         Form::Json => format!("{answer:#}\n"),
-        Form::Text => format!(
-            "ready\n  server      {}\n  version     {}\n  kubeconfig  {}\n",
-            answer["server"].as_str().unwrap_or_default(),
-            answer["version"].as_str().unwrap_or_default(),
-            kubeconfig.display(),
-        ),
+        Form::Text => {
+            let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let node = answer["node"]["message"].as_str();
+            let node = node.map_or_else(String::new, |node| format!("  node        {node}\n"));
+            format!(
+                "ready\n  server      {}\n  version     {}\n  kubeconfig  {}\n{node}",
+                word(&answer["server"]),
+                word(&answer["version"]),
+                kubeconfig.display(),
+            )
+        }
     }
 }

@@ -1,20 +1,30 @@
 //! `asb up`: serves the Kubernetes API on this machine, and looks after our kinds, until it is told to stop.
 
+mod background;
+mod greeting;
+mod runner;
+mod summary;
+
 use std::fs;
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use asb_apiserver::server::{Config, Server};
-use asb_apiserver::streaming::NoPods;
-use asb_fake_kubelet::FakeKubelet;
+use asb_apiserver::server::{Config, Error, Server, prepare};
 use asb_operator::{Operator, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::output;
+use crate::control::{Control, Hello};
+use crate::daemon::Lock;
+use crate::logging::Encoder;
 use crate::place::Place;
+use crate::streams::LocalPods;
+use crate::{memory, node, output, terminal};
+use greeting::Mode;
+use runner::Runner;
 
 /// Serve the Kubernetes API on this machine.
 ///
@@ -24,18 +34,28 @@ use crate::place::Place;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   asb up
+  asb up --detach
   asb up --data-dir ./state --listen 127.0.0.1:0
 
-SIGTERM or Ctrl-C stops it. In another shell:
+SIGTERM or Ctrl-C stops it, and leaves what runs in sandboxes running; `asb down` ends that too. In another shell:
   export KUBECONFIG=\"$(asb kubeconfig --path)\"
   kubectl api-resources")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: Place,
 
-    /// Where to listen; port 0 takes one that is free
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
-    listen: SocketAddr,
+    /// Where to listen; port 0 takes one that is free [default: 127.0.0.1:6443, or a free port where that is taken]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+
+    /// Go on in the background once it is ready
+    #[arg(short, long)]
+    detach: bool,
+
+    /// This is what goes on in the background
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    background: bool,
 
     /// A file with a bearer token of the administrator, for clients that cannot use the certificate of the kubeconfig
     #[arg(long, value_name = "FILE")]
@@ -52,13 +72,23 @@ pub(crate) struct Arguments {
     /// How much to say on standard error about what goes on: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ASB_LOG")]
     log: tracing::level_filters::LevelFilter,
+
+    #[command(flatten)]
+    node: node::Flags,
 }
 
-const PRETENDED: &str = "\nPods are pretended: they become Ready, and nothing runs in them.\n";
+/// Kubernetes' own.
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 6443);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.detach {
+        return background::start(&arguments.place.directory()?);
+    }
+    if arguments.background {
+        asb_node::sys::session::leave().context("cannot leave the terminal")?;
+    }
     let start = Instant::now();
-    output::log(arguments.log);
+    output::log(arguments.log, Encoder::Text, None);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
     let served = runtime.block_on(serve(arguments, start));
@@ -73,58 +103,77 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
     let admin_token = arguments.token_file.as_deref().map(token).transpose()?;
-    let config = Config { data_dir: data_dir.clone(), listen: arguments.listen, admin_token };
-    let server = Server::open(&config, NoPods).await?;
+    prepare(&data_dir).with_context(|| format!("cannot use the data directory {}", data_dir.display()))?;
+    let _lock = Lock::claim(&data_dir)?;
+    let config =
+        Config { data_dir: data_dir.clone(), listen: arguments.listen.unwrap_or(USUAL), admin_token };
+    let (flags, place) = (arguments.node.clone(), data_dir.clone());
+    let pretended = arguments.fake_kubelet.then(|| "Pods are pretended".to_owned());
+    let obstacle = tokio::task::spawn_blocking(move || pretended.or_else(|| node::obstacle(&flags, &place)));
+    let pods = LocalPods::default();
+    let server = open(config, &pods, arguments.listen.is_none()).await?;
     let address = server.address();
     let client = server.client();
+    let obstacle = obstacle.await.context("the trial of this machine ended badly")?;
+    let node = tokio::task::block_in_place(|| node::prepare(&arguments.node, &data_dir, address, obstacle))?;
+    if arguments.background {
+        // Paths that were given have been read by now; no file system is kept from being unmounted.
+        std::env::set_current_dir("/").context("cannot leave the current directory")?;
+    }
     let serving = tokio::spawn(server.run(stop.clone()));
     // The node first: to an operator, Pods of a node that does not exist are lost.
-    let kubelet =
-        if arguments.fake_kubelet { Some(FakeKubelet::builder(client.clone()).spawn().await?) } else { None };
+    let runner = Runner::start(arguments, &node, client.clone()).await?;
+    if let Runner::Node(node) = &runner {
+        pods.connect(node.streams().clone());
+    }
+    let watched = client.clone();
     let operator = (!arguments.no_operator).then(|| Operator::new(client, Settings::default(), None));
     let done = CancellationToken::new();
     let working = operator.map(|operator| tokio::spawn(operator.run(done.clone())));
-    output::print(&greeting(address, &data_dir, start.elapsed()))?;
-    if kubelet.is_some() {
-        output::print(PRETENDED)?;
-    }
+    let hello = Hello {
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        address,
+        node: runner.state(&node),
+    };
+    let words = if arguments.background {
+        greeting::line(&hello, start.elapsed())
+    } else {
+        greeting::of(&hello, &data_dir, start.elapsed(), Mode::Foreground)
+    };
+    output::print(&words)?;
+    let control = Control { hello, images: node.images() }.spawn(&data_dir, stop.clone())?;
+    let is_watched = !arguments.background && terminal::has_reader();
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = memory::keep_small() => {}
+        () = summary::show(&watched), if is_watched => {}
     }
     // What the operator has begun it finishes while the server still answers.
     done.cancel();
     if let Some(working) = working {
         working.await.context("the operator ended badly")?;
     }
-    if let Some(kubelet) = kubelet {
-        kubelet.shutdown().await;
-    }
+    runner.stop().await;
     stop.cancel();
+    control.await.context("the listener for commands ended badly")?;
     serving.await.context("the server ended badly")
+}
+
+/// An address that nobody asked for need not be had.
+async fn open(config: Config, pods: &LocalPods, may_move: bool) -> Result<Server> {
+    match Server::open(&config, pods.clone()).await {
+        Err(Error::Listen(_, cause)) if may_move && cause.kind() == ErrorKind::AddrInUse => {
+            let listen = SocketAddr::new(config.listen.ip(), 0);
+            Ok(Server::open(&Config { listen, ..config }, pods.clone()).await?)
+        }
+        other => Ok(other?),
+    }
 }
 
 fn token(path: &Path) -> Result<String> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read the token in {}", path.display()))?;
     Ok(text.trim().to_owned())
-}
-
-fn greeting(address: SocketAddr, data_dir: &Path, took: Duration) -> String {
-    let kubeconfig = data_dir.join("kubeconfig");
-    format!(
-        "Agent Sandbox {version} serves the Kubernetes API on https://{address} (ready in {took:.2} s)\n\
-         \x20 data        {data}\n\
-         \x20 kubeconfig  {kubeconfig}\n\
-         \n\
-         Next, in another shell:\n\
-         \x20 export KUBECONFIG={kubeconfig}\n\
-         \x20 kubectl get sandboxes --all-namespaces\n\
-         \n\
-         Ctrl-C stops it; everything stored stays.\n",
-        version = env!("CARGO_PKG_VERSION"),
-        took = took.as_secs_f64(),
-        data = data_dir.display(),
-        kubeconfig = kubeconfig.display(),
-    )
 }

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use super::foreign::Foreign;
 use super::go::{Bind, duration};
+use super::traces::Tracing;
 use crate::logging::Logging;
 
 /// Look after Sandboxes, claims, templates and pools on a Kubernetes.
@@ -58,6 +59,9 @@ pub(crate) struct Arguments {
     pub(super) probes: Probes,
 
     #[command(flatten)]
+    pub(super) tracing: Tracing,
+
+    #[command(flatten)]
     pub(super) logging: Logging,
 
     #[command(flatten)]
@@ -79,7 +83,7 @@ pub(super) struct Access {
     #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
     pub(super) kube_api_burst: i64,
 
-    /// How many requests are under way at a time: 64 times this
+    /// How many requests may be under way at a time: 64 times this. There are fewer where the API server takes no more
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub(super) api_connections: i64,
 

@@ -7,9 +7,6 @@ use clap::ArgAction;
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct Foreign {
     #[arg(long, hide = true, action = ArgAction::Set, default_value_t = false)]
-    enable_tracing: bool,
-
-    #[arg(long, hide = true, action = ArgAction::Set, default_value_t = false)]
     enable_pprof: bool,
 
     #[arg(long, hide = true, action = ArgAction::Set, default_value_t = false)]
@@ -23,12 +20,10 @@ pub(crate) struct Foreign {
 }
 
 const PPROF: &str = "Go profiles are of Go programs; use perf on this one";
-const TRACING: &str = "traces are not exported yet; metrics and logs are there";
 
 impl Foreign {
     pub(super) fn refuse(&self) -> Result<()> {
         let wanted = [
-            ("enable-tracing", self.enable_tracing, TRACING),
             ("enable-pprof", self.enable_pprof, PPROF),
             ("enable-pprof-debug", self.enable_pprof_debug, PPROF),
             ("pprof-block-profile-rate", self.pprof_block_profile_rate.is_some(), PPROF),

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use super::arguments::{Arguments, Pools, Work};
 use super::surroundings;
 
-/// How many requests are under way at a time for each of upstream's connections.
+/// How many requests may be under way at a time for each of upstream's connections.
 const REQUESTS: usize = 64;
 
 pub(super) fn settings(arguments: &Arguments) -> Result<Settings> {
@@ -27,6 +27,7 @@ pub(super) fn settings(arguments: &Arguments) -> Result<Settings> {
         cluster_domain: arguments.cluster_domain.clone(),
         namespace: None,
         extensions: arguments.extensions,
+        shorthand: defaults.shorthand,
         workers: workers(work)?,
         pools: pools(&arguments.pools)?,
         claims: claim::Settings {
@@ -37,8 +38,9 @@ pub(super) fn settings(arguments: &Arguments) -> Result<Settings> {
         write_behind,
         children: if work.cache_label_selectors { ChildScope::Labelled } else { ChildScope::All },
         requests: REQUESTS * connections,
-        // Known once we are connected to it.
+        // Known once we are connected to the API server, and to a collector of spans.
         api_server: String::new(),
+        spans: None,
         instance: surroundings::host_name(),
     })
 }

@@ -4,13 +4,14 @@ use clap::FromArgMatches;
 
 use super::super::go::normalised;
 use super::*;
-use crate::{Command, command};
+use crate::command::{Command, definition};
 
 fn parsed(line: &str) -> Result<Arguments, String> {
     let words = format!("asb operator {line}");
     let words = normalised(words.split_whitespace().map(Into::into));
-    let matches = command().try_get_matches_from(words).map_err(|error| error.to_string())?;
-    let arguments = crate::Arguments::from_arg_matches(&matches).map_err(|error| error.to_string())?;
+    let matches = definition().try_get_matches_from(words).map_err(|error| error.to_string())?;
+    let arguments =
+        crate::command::Arguments::from_arg_matches(&matches).map_err(|error| error.to_string())?;
     match arguments.command {
         Command::Operator(arguments) => Ok(arguments),
         _ => Err("another command".to_owned()),
@@ -108,7 +109,6 @@ fn values_that_upstream_refuses_are_refused() {
         "--webhook-external-address=nowhere",
         "--webhook-external-address=[::1]:9443",
         "--webhook-external-address=a.test:9443 --manage-webhook-certs=false",
-        "--enable-tracing",
         "--enable-pprof-debug=true",
         "--pprof-block-profile-rate=5",
     ];
@@ -133,7 +133,7 @@ fn many_workers_are_worth_a_word() {
 
 #[test]
 fn the_help_says_what_there_is() {
-    let mut command = command().term_width(100);
+    let mut command = definition().term_width(100);
     let operator = command.find_subcommand_mut("operator").expect("it is there");
     insta::assert_snapshot!(operator.render_long_help());
 }
