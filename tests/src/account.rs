@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 use crate::cluster::Cluster;
 
 /// The manifests that grant it, as they are committed.
-const GRANTS: [&str; 7] = [
+const GRANTS: [&str; 9] = [
     include_str!("../../deploy/operator/namespace.yaml"),
     include_str!("../../deploy/operator/service-account.yaml"),
     include_str!("../../deploy/operator/cluster-role.yaml"),
@@ -19,6 +19,8 @@ const GRANTS: [&str; 7] = [
     include_str!("../../deploy/operator/bindings.yaml"),
     include_str!("../../deploy/extensions/cluster-role.yaml"),
     include_str!("../../deploy/extensions/binding.yaml"),
+    include_str!("../../deploy/documents/cluster-role.yaml"),
+    include_str!("../../deploy/documents/binding.yaml"),
 ];
 
 /// Where the account is, and its name.

@@ -47,7 +47,7 @@ pub async fn config(directory: &Path) -> Result<Config> {
 
 /// The command that serves a directory.
 pub fn up(directory: &Path, listen: &str) -> Result<Command> {
-    let mut command = asb(&["up", "--listen", listen, "--data-dir"])?;
+    let mut command = asb(&["up", "--no-node", "--listen", listen, "--data-dir"])?;
     command.arg(directory);
     Ok(command)
 }

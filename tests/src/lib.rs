@@ -4,10 +4,14 @@
 pub mod account;
 pub mod cluster;
 pub mod conversion;
+pub mod documents;
 pub mod embedded;
 pub mod helm;
+pub mod ledger;
 pub mod objects;
 mod program;
+#[cfg(test)]
+mod proofs;
 pub mod wait;
 pub mod webhook;
 

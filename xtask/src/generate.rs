@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 use crate::{command, terminal, workspace};
 
 macro_rules! definition {
-    ($name:literal) => {
+    ($folder:literal, $name:literal) => {
         Generated {
-            path: concat!("deploy/crds/", $name, ".yaml"),
+            path: concat!("deploy/", $folder, "/", $name, ".yaml"),
             contents: || example("asb-types", "crds", $name),
         }
     };
@@ -34,19 +34,25 @@ pub(crate) const COMMAND: &str = "cargo xtask generate";
 
 /// Every generated file of the repository. What is made from others comes after them.
 const GENERATED: &[Generated] = &[
-    definition!("sandboxclaims.extensions.agents.x-k8s.io"),
-    definition!("sandboxes.agents.x-k8s.io"),
-    definition!("sandboxtemplates.extensions.agents.x-k8s.io"),
-    definition!("sandboxwarmpools.extensions.agents.x-k8s.io"),
+    definition!("crds", "sandboxclaims.extensions.agents.x-k8s.io"),
+    definition!("crds", "sandboxes.agents.x-k8s.io"),
+    definition!("crds", "sandboxtemplates.extensions.agents.x-k8s.io"),
+    definition!("crds", "sandboxwarmpools.extensions.agents.x-k8s.io"),
+    definition!("documents/crds", "sandboxclaims.agents.x-k8s.io"),
+    definition!("documents/crds", "sandboxtemplates.agents.x-k8s.io"),
+    definition!("documents/crds", "sandboxwarmpools.agents.x-k8s.io"),
+    Generated { path: "docs/pod-fields.md", contents: || example("asb-core", "pod_fields", "") },
     role!("operator/cluster-role", "sandboxes"),
     role!("operator/role", "own-namespace"),
     role!("extensions/cluster-role", "extensions"),
+    role!("documents/cluster-role", "documents"),
     Generated { path: "deploy/release/sandbox.yaml", contents: release::sandbox },
     Generated { path: "deploy/release/extensions.yaml", contents: release::extensions },
     Generated {
         path: "deploy/release/sandbox-with-extensions.yaml",
         contents: release::sandbox_with_extensions,
     },
+    Generated { path: "deploy/release/documents.yaml", contents: release::documents },
 ];
 
 #[derive(clap::Args)]

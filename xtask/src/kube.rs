@@ -31,6 +31,7 @@ pub(crate) use census::Process;
 use cluster::up;
 pub(crate) use cluster::{Cluster, Options, borrow, prepare};
 use description::Description;
+pub(crate) use node::images;
 
 use crate::terminal;
 
@@ -139,7 +140,7 @@ pub(crate) fn load(name: &str, archive: &Path) -> Result<()> {
     );
     let cluster = Description::load(&directory)?;
     ensure!(cluster.has_node(), "cluster {name} has no node; start it with --node");
-    node::images::import(&cluster, archive)
+    images::import(&cluster, archive)
 }
 
 fn run_within(mut options: Options, command: &[String]) -> Result<()> {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::test::Embedded;
+use crate::test::{Embedded, Pods};
 use crate::{command, terminal, workspace};
 
 const DATA: &str = "tests/suites/differential/planted.yaml";
@@ -114,7 +114,7 @@ impl Copy {
         if !status.success() {
             bail!("the copy does not compile");
         }
-        let server = Embedded::start(&self.target.join("debug/asb"))?;
+        let server = Embedded::start(&self.target.join("debug/asb"), Pods::Left)?;
         let status = Command::new(suite)
             .envs(server.environment())
             .env("ASB_CASES", cases)

@@ -3,6 +3,9 @@
 
 mod embedded;
 mod leftovers;
+mod monitoring;
+mod own_node;
+mod residue;
 mod suite;
 mod verdict;
 
@@ -12,7 +15,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::terminal;
-pub(crate) use embedded::Embedded;
+pub(crate) use embedded::{Embedded, Pods};
 use suite::Suite;
 use verdict::{Outcome, Verdict};
 

@@ -19,11 +19,11 @@ import (
 	"k8s.io/client-go/util/exec"
 )
 
-// streams does what the Go SDK does: it forwards a port and runs commands. It is told a Pod of the default namespace and
-// a port inside it.
+// streams does what the Go SDK does: it forwards a port and runs commands. It is told a Pod, a port inside it that
+// echoes, and its namespace.
 func streams(ctx context.Context, config *rest.Config, arguments []string) error {
-	pod, port := arguments[0], arguments[1]
-	base := config.Host + "/api/v1/namespaces/default/pods/" + pod
+	pod, port, namespace := arguments[0], arguments[1], arguments[2]
+	base := config.Host + "/api/v1/namespaces/" + namespace + "/pods/" + pod
 	if err := forward(config, base+"/portforward", port); err != nil {
 		return fmt.Errorf("port-forward: %w", err)
 	}

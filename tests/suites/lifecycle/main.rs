@@ -45,9 +45,11 @@ async fn what_was_acknowledged_is_there_after_a_kill() -> Result<()> {
 #[tokio::test]
 async fn a_directory_has_one_server() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let _server = Server::start(directory.path()).await?;
+    let server = Server::start(directory.path()).await?;
     let said = refusal(up(directory.path(), "127.0.0.1:0")?).await?;
-    assert!(said.contains("is in use by another process"), "{said}");
+    let id = server.process.id().context("it runs")?;
+    assert!(said.contains(&format!("process {id})")), "{said}");
+    assert!(said.contains(&format!("serves {} already", directory.path().display())), "{said}");
     Ok(())
 }
 

@@ -14,6 +14,7 @@ image: {repository: registry.example.com/operator, tag: v9, pullPolicy: Always}
 imagePullSecrets: [{name: registry}]
 replicaCount: 2
 crds: {install: false}
+documentKinds: {enabled: true}
 podAnnotations: {note: kept}
 podLabels: {team: blue}
 controller:
@@ -23,8 +24,10 @@ controller:
   kubeApiQps: -1.0
   sandboxConcurrentWorkers: 1000000
   enableWarmPoolEviction: false
+  enableTracing: true
   sandboxWarmPoolReplenishDelay: 5s
   extraArgs: [--log=debug]
+env: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: http://collector.observability:4317}]
 allowedLabelDomains: [example.com, example.org]
 resources: {requests: {cpu: 1}}
 nodeSelector: {disk: fast}
@@ -68,6 +71,23 @@ async fn the_chart_without_extensions_may_and_does_no_more_than_that() -> Result
     let release = Objects::of_release("sandbox.yaml")?;
     let differences = chart.differences(&release);
     assert_eq!(differences.len(), 1, "all but the definition: {differences:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_chart_with_document_kinds_is_both_releases() -> Result<()> {
+    let values = ["--set", "controller.extensions=true,documentKinds.enabled=true"];
+    let chart = Objects::of(&rendered(&values).await?)?.without_helm();
+    let releases = Objects::of_release("install.yaml")?.and(Objects::of_release("documents.yaml")?);
+    let differences = chart.differences(&releases);
+    assert!(differences.is_empty(), "{differences:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn document_kinds_without_what_they_stand_for_are_refused() -> Result<()> {
+    let error = rendered(&["--set", "documentKinds.enabled=true"]).await.unwrap_err().to_string();
+    assert!(error.contains("it needs controller.extensions=true"), "{error}");
     Ok(())
 }
 

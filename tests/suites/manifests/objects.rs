@@ -24,6 +24,11 @@ impl Objects {
         Self::of(&fs::read_to_string(crate::release(name))?)
     }
 
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     pub(crate) fn names(&self) -> Vec<&str> {
         self.0.keys().map(String::as_str).collect()
     }

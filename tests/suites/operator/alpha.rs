@@ -7,7 +7,8 @@ use asb_types::v1alpha1;
 use kube::Api;
 use serde_json::json;
 
-use crate::stage::{Stage, create, patch, pod_template, ready};
+use crate::roles::pod_template;
+use crate::stage::{Stage, create, patch, ready};
 
 async fn stage() -> Result<Stage> {
     let stage = Stage::set().await?;

@@ -1,18 +1,18 @@
 //! Sandboxes whose Pod ended by itself, and the claims that go some time after.
 
 use anyhow::{Context, Result};
-use asb_fake_kubelet::Script;
 use asb_tests::wait;
 use asb_types::v1beta1::SandboxClaim;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use crate::roles::{Role, Roles};
 use crate::stage::{Stage, claim_conditions, condition, patch, said, sandbox_conditions};
 
 const FINISHED: &str = "Finished=True PodSucceeded: Pod completed successfully";
 
 async fn stage_of_short_lives() -> Result<Stage> {
-    let stage = Stage::with(|kubelet| kubelet.script(Script::succeed())).await?;
+    let stage = Stage::with(Roles::all(Role::Succeed)).await?;
     stage.template("template", json!({})).await?;
     stage.pool("pool", "template", 0).await?;
     Ok(stage)

@@ -1,19 +1,18 @@
-//! Claims that come while the pool's members are still starting. The kubelet keeps Pods waiting until the test lets them
+//! Claims that come while the pool's members are still starting. Pods are kept waiting until the test lets them
 //! start, and the operator's clock stands still, so that nothing here depends on how long anything takes.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use asb_fake_kubelet::Script;
 use asb_tests::wait;
 use asb_types::v1beta1::{Sandbox, SandboxClaim};
 use jiff::SignedDuration;
 use kube::ResourceExt;
 use serde_json::json;
 
+use crate::roles::{Role, Roles};
 use crate::stage::{Stage, claim_conditions, ready, sandbox_conditions};
 
-const NEVER: Duration = Duration::from_hours(1);
 /// How long starts take, by the operator's clock.
 const START: SignedDuration = SignedDuration::from_secs(20);
 /// Claims say nothing about their waiting for a while.
@@ -23,7 +22,7 @@ const LOOK: Duration = Duration::from_secs(3);
 
 /// A pool whose first members took their time, were claimed, and have successors that are starting.
 async fn refilling_pool(count: usize) -> Result<Stage> {
-    let stage = Stage::with(|kubelet| kubelet.script(Script::run().start_after(NEVER))).await?;
+    let stage = Stage::with(Roles::all(Role::Wait)).await?;
     stage.template("pool", json!({})).await?;
     stage.pool("pool", "pool", count).await?;
     let first = stage.sandboxes_in_number(count).await?;

@@ -1,5 +1,5 @@
-//! The operator on a Kubernetes API, with a kubelet that runs nothing: what becomes of Sandboxes, claims, templates and
-//! pools, and what their users see. The same on the embedded API server and on the original.
+//! The operator on a Kubernetes API: what becomes of Sandboxes, claims, templates and pools, and what their users see. The
+//! same on the embedded API server and on the original with a kubelet that runs nothing, and with the containers of a node.
 
 mod alpha;
 mod budget;
@@ -10,11 +10,11 @@ mod crowds;
 mod expiry;
 mod finished;
 mod handover;
-mod ledger;
 mod metrics;
 mod mistakes;
 mod pools;
 mod retention;
+mod roles;
 mod rollouts;
 mod sandboxes;
 mod scopes;

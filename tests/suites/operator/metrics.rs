@@ -1,9 +1,6 @@
 //! What an operator's metrics say after things have happened, and that restarts make nothing happen twice.
 
-use std::time::Duration;
-
 use anyhow::Result;
-use asb_fake_kubelet::{Match, Script};
 use asb_tests::wait;
 use asb_types::annotations::{CLAIM_FIRST_READY_AT, CLIENT_FIRST_REQUESTED_AT};
 use asb_types::v1beta1::SandboxClaim;
@@ -12,9 +9,9 @@ use kube::ResourceExt;
 use kube::api::PostParams;
 use serde_json::json;
 
+use crate::roles::{Role, Roles};
 use crate::stage::{Stage, patch};
 
-const NEVER: Duration = Duration::from_hours(1);
 const STARTUP: &str = "agent_sandbox_claim_controller_startup_latency_ms_count";
 const STEPS: &str = "agent_sandbox_claim_step_seconds_count";
 
@@ -116,7 +113,7 @@ async fn every_claim_is_measured_once_whichever_way_it_goes() -> Result<()> {
 /// One operator binds it and the next makes it Ready: each measures what it did, from what is written on the claim.
 #[tokio::test]
 async fn a_claim_that_changes_hands_is_measured_by_both() -> Result<()> {
-    let mut stage = Stage::with(|kubelet| kubelet.script(Script::run().start_after(NEVER))).await?;
+    let mut stage = Stage::with(Roles::all(Role::Wait)).await?;
     stage.template("plain", json!({})).await?;
     stage.pool("off", "plain", 0).await?;
     stage.claim("mine", "off", json!({})).await?;
@@ -167,7 +164,7 @@ async fn what_was_done_without_an_answer_is_measured_all_the_same() -> Result<()
 
 #[tokio::test]
 async fn the_turns_of_a_sandboxs_life_are_counted() -> Result<()> {
-    let stage = Stage::with(|kubelet| kubelet.rule(Match::name_prefix("job"), Script::succeed())).await?;
+    let stage = Stage::with(Roles { others: Role::Run, named: &[("job", Role::Succeed)] }).await?;
     for name in ["demo", "old", "job"] {
         stage.sandbox(name, json!({})).await?;
     }

@@ -9,7 +9,8 @@ use kube::api::{ApiResource, DynamicObject, PostParams};
 use kube::{Api, Resource};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, claim_conditions, patch, pod_template, ready, sandbox_conditions};
+use crate::roles::pod_template;
+use crate::stage::{Stage, claim_conditions, patch, ready, sandbox_conditions};
 
 /// Other people's work goes on, and meanwhile nothing is written about these names over and over.
 async fn nobody_is_disturbed(stage: &Stage, names: &[&str]) -> Result<()> {

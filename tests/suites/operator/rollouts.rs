@@ -70,9 +70,7 @@ async fn a_change_of_one_template_leaves_the_pools_of_others_alone() -> Result<(
 async fn a_pool_that_is_given_another_template_renews_its_members() -> Result<()> {
     let stage = Stage::set().await?;
     stage.full_pool("pool", 2).await?;
-    let mut another = image("demo:2")["spec"].clone();
-    another["podTemplate"]["spec"]["schedulerName"] = json!("fake-scheduler");
-    stage.template("another", another).await?;
+    stage.template("another", image("demo:2")["spec"].clone()).await?;
     let switched = json!({"sandboxTemplateRef": {"name": "another"}, "updateStrategy": {"type": "Recreate"}});
     patch(&stage.pools, "pool", json!({"spec": switched})).await?;
     let renewed = |sandboxes: &[&Sandbox]| {
@@ -87,9 +85,7 @@ async fn a_pool_that_is_given_another_template_keeps_its_members_by_default_unti
 -> Result<()> {
     let stage = Stage::set().await?;
     stage.full_pool("pool", 2).await?;
-    let mut another = image("demo:2")["spec"].clone();
-    another["podTemplate"]["spec"]["schedulerName"] = json!("fake-scheduler");
-    stage.template("another", another).await?;
+    stage.template("another", image("demo:2")["spec"].clone()).await?;
     patch(&stage.pools, "pool", json!({"spec": {"sandboxTemplateRef": {"name": "another"}}})).await?;
     stage.claim("mine", "pool", json!({})).await?;
     let name = stage.ready_claim("mine").await?.status.unwrap_or_default().sandbox.name;

@@ -8,11 +8,12 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, patch, pod_template, ready, sandbox_conditions};
+use crate::roles::{Role, Roles, pod_template};
+use crate::stage::{Stage, patch, ready, sandbox_conditions};
 
 async fn short_sighted() -> Result<Stage> {
     let settings = Settings { children: ChildScope::Labelled, ..Settings::default() };
-    Stage::with_settings(|kubelet| kubelet, settings).await
+    Stage::with_settings(Roles::all(Role::Run), settings).await
 }
 
 async fn foreign_pod(stage: &Stage, labels: Value) -> Result<Pod> {

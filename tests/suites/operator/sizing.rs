@@ -1,9 +1,6 @@
 //! Pools whose size follows demand, and their size as others see it.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result};
-use asb_fake_kubelet::Script;
 use asb_tests::wait;
 use asb_types::v1beta1::SandboxWarmPool;
 use jiff::SignedDuration;
@@ -11,12 +8,12 @@ use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
+use crate::roles::{Role, Roles};
 use crate::stage::{Stage, create, ready};
 
 #[tokio::test]
 async fn a_pool_between_two_sizes_grows_with_demand_and_says_why() -> Result<()> {
-    let slow = Script::run().start_after(Duration::from_hours(1));
-    let stage = Stage::with(|kubelet| kubelet.script(slow)).await?;
+    let stage = Stage::with(Roles::all(Role::Wait)).await?;
     stage.template("pool", json!({})).await?;
     let spec = json!({"minSize": 1, "maxSize": 2, "sandboxTemplateRef": {"name": "pool"}});
     let _: SandboxWarmPool = create(&stage.pools, "pool", spec).await?;

@@ -1,10 +1,11 @@
-//! A namespace with an operator and a kubelet of its own, and the things that tests make in it.
+//! A namespace with an operator of its own and somebody who runs its Pods, and the things that tests make in it.
 
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use asb_fake_kubelet::{Builder, FakeKubelet};
+use asb_fake_kubelet::FakeKubelet;
 use asb_operator::{Dice, Metrics, Operator, Settings};
+use asb_tests::ledger::Ledger;
 use asb_tests::{Cluster, Namespace, account, wait};
 use asb_types::hash::fnv1a_hex;
 use asb_types::labels::WARM_POOL;
@@ -20,10 +21,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::TestClock;
-use crate::ledger::Ledger;
-
-/// Who schedules the Pods here. The cluster may have a real scheduler, which would have its say about Pods of its own.
-const SCHEDULER: &str = "fake-scheduler";
+use crate::roles::{Role, Roles, Runner, cue};
 
 pub(crate) struct Stage {
     pub(crate) cluster: Cluster,
@@ -42,29 +40,27 @@ pub(crate) struct Stage {
     pub(crate) metrics: Arc<Metrics>,
     /// The operator's, with its rights and no others.
     account: Client,
-    kubelet: FakeKubelet,
+    roles: Roles,
+    /// None where the server has a node.
+    kubelet: Option<FakeKubelet>,
     operator: JoinHandle<()>,
     stop: CancellationToken,
 }
 
 impl Stage {
     pub(crate) async fn set() -> Result<Self> {
-        Self::with(|kubelet| kubelet).await
+        Self::with(Roles::all(Role::Run)).await
     }
 
-    pub(crate) async fn with(kubelet: impl FnOnce(Builder) -> Builder) -> Result<Self> {
-        Self::with_settings(kubelet, Settings::default()).await
+    pub(crate) async fn with(roles: Roles) -> Result<Self> {
+        Self::with_settings(roles, Settings::default()).await
     }
 
     /// With an operator that is told to be so, apart from the namespace.
-    pub(crate) async fn with_settings(
-        kubelet: impl FnOnce(Builder) -> Builder,
-        settings: Settings,
-    ) -> Result<Self> {
+    pub(crate) async fn with_settings(roles: Roles, settings: Settings) -> Result<Self> {
         let cluster = Cluster::connect().await?;
         let namespace = cluster.namespace().await?;
-        let builder = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
-        let kubelet = kubelet(builder).spawn().await?;
+        let kubelet = kubelet(&cluster, &namespace, &roles).await?;
         let (stop, ledger, clock) = (CancellationToken::new(), Ledger::default(), TestClock::default());
         let settings = Settings { namespace: Some(namespace.name().to_owned()), ..settings };
         let account = account::operator(&cluster).await?;
@@ -83,6 +79,7 @@ impl Stage {
             namespace,
             settings,
             account,
+            roles,
             kubelet,
             stop,
         })
@@ -107,11 +104,15 @@ impl Stage {
 
     /// A Sandbox with one container, and whatever else its spec is to have.
     pub(crate) async fn sandbox(&self, name: &str, spec: Value) -> Result<Sandbox> {
-        create(&self.sandboxes, name, with(json!({"podTemplate": pod_template()}), spec)).await
+        create(&self.sandboxes, name, with(self.pod_template(name), spec)).await
     }
 
     pub(crate) async fn template(&self, name: &str, spec: Value) -> Result<SandboxTemplate> {
-        create(&self.templates, name, with(json!({"podTemplate": pod_template()}), spec)).await
+        create(&self.templates, name, with(self.pod_template(name), spec)).await
+    }
+
+    fn pod_template(&self, name: &str) -> Value {
+        json!({"podTemplate": self.roles.template(name, Runner::here())})
     }
 
     pub(crate) async fn pool(&self, name: &str, template: &str, replicas: usize) -> Result<SandboxWarmPool> {
@@ -202,22 +203,31 @@ impl Stage {
         }
     }
 
-    /// Lets a Pod start that its kubelet was told to keep waiting.
+    /// Lets a Pod start that plays [`Role::Wait`].
     pub(crate) async fn start(&self, pod: &str) -> Result<()> {
         wait::for_object(&self.pods, pod, "made", |_: &Pod| true).await?;
-        let start = json!({"metadata": {"annotations": {"fake-kubelet.test/start-after": "0s"}}});
-        patch(&self.pods, pod, start).await.map(drop)
+        patch(&self.pods, pod, cue(Runner::here())).await.map(drop)
     }
 
     /// Ends the test. Neither the operator nor the kubelet may have come to grief.
     pub(crate) async fn finish(self) -> Result<()> {
         self.stop.cancel();
         self.operator.await.context("the operator ended badly")?;
-        let tally = self.kubelet.shutdown().await;
+        if let Some(kubelet) = self.kubelet {
+            let tally = kubelet.shutdown().await;
+            ensure!(tally.errors.is_empty(), "the fake kubelet met errors: {:?}", tally.errors);
+        }
         self.namespace.finish().await;
-        ensure!(tally.errors.is_empty(), "the fake kubelet met errors: {:?}", tally.errors);
         Ok(())
     }
+}
+
+async fn kubelet(cluster: &Cluster, namespace: &Namespace, roles: &Roles) -> Result<Option<FakeKubelet>> {
+    if Runner::here() == Runner::Node {
+        return Ok(None);
+    }
+    let builder = FakeKubelet::builder(cluster.client()).namespace(namespace.name());
+    Ok(Some(roles.tell(builder.scheduler(Runner::FakeKubelet.scheduler())).spawn().await?))
 }
 
 fn operator(client: &Client, settings: &Settings, clock: &TestClock) -> Operator {
@@ -245,16 +255,6 @@ where
         "apiVersion": K::api_version(&()), "kind": K::kind(&()), "metadata": {"name": name}, "spec": spec,
     });
     Ok(api.create(&PostParams::default(), &serde_json::from_value(object)?).await?)
-}
-
-pub(crate) fn pod_template() -> Value {
-    json!({
-        "metadata": {"labels": {"team": "blue"}, "annotations": {"note": "kept"}},
-        "spec": {
-            "containers": [{"name": "main", "image": "demo:1", "ports": [{"containerPort": 8080}]}],
-            "schedulerName": SCHEDULER,
-        },
-    })
 }
 
 /// One value laid over another.

@@ -1,7 +1,6 @@
 //! What Sandboxes and claims tell about themselves: their phase, how they were launched, when.
 
 use anyhow::{Context, Result};
-use asb_fake_kubelet::{Match, Script};
 use asb_tests::wait;
 use asb_types::annotations::{CLAIM_FIRST_READY_AT, CONTROLLER_FIRST_OBSERVED_AT};
 use asb_types::v1beta1::SandboxClaim;
@@ -11,6 +10,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
+use crate::roles::{Role, Roles};
 use crate::stage::{Stage, patch};
 
 async fn phase(stage: &Stage, name: &str) -> Result<Value> {
@@ -19,12 +19,8 @@ async fn phase(stage: &Stage, name: &str) -> Result<Value> {
 
 #[tokio::test]
 async fn a_sandbox_has_a_phase() -> Result<()> {
-    let stage = Stage::with(|kubelet| {
-        kubelet
-            .rule(Match::name_prefix("job"), Script::succeed())
-            .rule(Match::name_prefix("bad"), Script::fail(1))
-    })
-    .await?;
+    let named = &[("job", Role::Succeed), ("bad", Role::Fail(1))];
+    let stage = Stage::with(Roles { others: Role::Run, named }).await?;
     for name in ["demo", "job", "bad"] {
         stage.sandbox(name, json!({})).await?;
     }

@@ -134,7 +134,7 @@ async fn the_next_leads_at_once(namespace: &Namespace, first: Replica, second: R
     assert!(!(first.leads().await && second.leads().await), "there is one leader");
     let (leader, other) = if first.leads().await { (first, second) } else { (second, first) };
     assert_eq!([leader.probe("/healthz").await?, other.probe("/readyz").await?], [200, 200]);
-    assert_eq!(leader.metric("workqueue_depth").await?.len(), 4);
+    assert_eq!(leader.metric("workqueue_depth").await?.len(), 7);
     let holder =
         namespace.api::<Lease>().get(asb_operator::LEASE).await?.spec.and_then(|spec| spec.holder_identity);
     assert!(holder.is_some_and(|holder| holder.contains('_')));

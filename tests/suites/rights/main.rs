@@ -39,6 +39,7 @@ async fn the_operator_asks_for_what_it_is_granted_and_for_nothing_else() -> Resu
     story.sandboxes_with_services_and_volumes().await?;
     story.a_pod_that_does_not_end().await?;
     story.claims_templates_and_pools().await?;
+    story.short_spellings().await?;
     story.certificates_that_somebody_breaks().await?;
     let notes = story.end().await?;
     let granted = granted();

@@ -7,19 +7,17 @@ use asb_fake_kubelet::FakeKubelet;
 use asb_operator::webhook::{Certificates, Host, Webhook};
 use asb_operator::{Candidacy, LEASE, Operator, Settings, Terms};
 use asb_tests::objects::{create, object};
-use asb_tests::{Cluster, Namespace, account, wait};
-use asb_types::crd;
+use asb_tests::{Cluster, Namespace, account, documents, wait};
 use asb_types::labels::{ADOPTABLE, ADOPTABLE_TRUE};
 use asb_types::rights::WEBHOOK_SECRET as SECRET;
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
+use asb_types::{crd, shorthand};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Secret, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource, ResourceExt};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -29,7 +27,13 @@ use crate::usage::{Notes, Usage};
 
 const SCHEDULER: &str = "fake-scheduler";
 
+/// An object of any kind in a namespace.
+trait Thing: wait::Object + Resource<Scope = NamespaceResourceScope> + 'static {}
+
+impl<K: wait::Object + Resource<Scope = NamespaceResourceScope> + 'static> Thing for K {}
+
 pub(crate) struct Story {
+    cluster: Cluster,
     namespace: Namespace,
     usage: Usage,
     kubelet: FakeKubelet,
@@ -44,12 +48,14 @@ impl Story {
         let namespace = cluster.namespace().await?;
         let kubelet = FakeKubelet::builder(cluster.client()).namespace(namespace.name()).scheduler(SCHEDULER);
         let kubelet = kubelet.spawn().await?;
+        documents::enter(&cluster).await?;
         let (usage, stop) = (Usage::default(), CancellationToken::new());
         let client = usage.over(&account::operator(&cluster).await?);
         as_in_its_own(&cluster, &namespace).await?;
         Ok(Self {
             webhook: tokio::spawn(webhook(&client, &namespace).await?.run(stop.clone())),
             operator: tokio::spawn(operator(client, &namespace).run(stop.clone())),
+            cluster,
             namespace,
             usage,
             kubelet,
@@ -116,6 +122,22 @@ impl Story {
         Ok(wait::for_gone(&self.namespace.api(), &claim).await?)
     }
 
+    /// Each is made from its short spelling, changed by it, and deleted behind its back.
+    pub(crate) async fn short_spellings(&self) -> Result<()> {
+        let inline = json!({"spec": {"podTemplate": pod_template()}});
+        create::<shorthand::SandboxTemplate>(&self.namespace, "short", json!({"template": inline})).await?;
+        create::<shorthand::SandboxWarmPool>(&self.namespace, "brings", json!({"template": inline})).await?;
+        create::<shorthand::SandboxClaim>(&self.namespace, "shortly", json!({"template": "short"})).await?;
+        let brought = self.there::<SandboxTemplate>("brings").await?;
+        self.there::<SandboxWarmPool>("brings").await?;
+        let named = json!({"spec": {"template": "short"}});
+        self.patch::<shorthand::SandboxWarmPool>("brings", named).await?;
+        wait::for_gone(&self.namespace.api(), &brought).await?;
+        self.goes_with::<shorthand::SandboxClaim, SandboxClaim>("shortly").await?;
+        self.goes_with::<shorthand::SandboxWarmPool, SandboxWarmPool>("brings").await?;
+        self.goes_with::<shorthand::SandboxTemplate, SandboxTemplate>("short").await
+    }
+
     pub(crate) async fn certificates_that_somebody_breaks(&self) -> Result<()> {
         let secrets = self.namespace.api::<Secret>();
         wait::for_object(&secrets, SECRET, "there", |_: &Secret| true).await?;
@@ -135,33 +157,32 @@ impl Story {
         self.webhook.await.context("the webhook ended badly")?;
         let tally = self.kubelet.shutdown().await;
         self.namespace.finish().await;
+        documents::leave(&self.cluster).await?;
         ensure!(tally.errors.is_empty(), "the fake kubelet met errors: {:?}", tally.errors);
         Ok(self.usage.notes())
     }
 
+    async fn there<K: Thing>(&self, name: &str) -> Result<K> {
+        Ok(wait::for_object(&self.namespace.api(), name, "there", |_: &K| true).await?)
+    }
+
+    /// The short spelling of what somebody deletes is deleted too, once it is known to stand for it.
+    async fn goes_with<S: Thing, K: Thing>(&self, name: &str) -> Result<()> {
+        let stands = |it: &S| json!(it)["status"]["canonicalUID"].is_string();
+        let short = wait::for_object(&self.namespace.api(), name, "translated", stands).await?;
+        self.namespace.api::<K>().delete(name, &DeleteParams::default()).await?;
+        Ok(wait::for_gone(&self.namespace.api(), &short).await?)
+    }
+
     /// Something of nobody's that a Sandbox may take over.
-    async fn unowned<K>(&self, name: &str, spec: Value) -> Result<()>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + Clone
-            + std::fmt::Debug
-            + Serialize
-            + DeserializeOwned,
-    {
+    async fn unowned<K: Thing>(&self, name: &str, spec: Value) -> Result<()> {
         let mut object: K = object(name, spec);
         object.labels_mut().insert(ADOPTABLE.to_owned(), ADOPTABLE_TRUE.to_owned());
         self.namespace.api::<K>().create(&PostParams::default(), &object).await?;
         Ok(())
     }
 
-    async fn patch<K>(&self, name: &str, patch: Value) -> Result<()>
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + Clone
-            + std::fmt::Debug
-            + Serialize
-            + DeserializeOwned,
-    {
+    async fn patch<K: Thing>(&self, name: &str, patch: Value) -> Result<()> {
         let api = self.namespace.api::<K>();
         api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
         Ok(())

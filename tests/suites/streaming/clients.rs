@@ -21,7 +21,7 @@ fn given(variable: &str) -> OsString {
 
 async fn output(mut command: Command, server: &Server) -> String {
     let port = echo().await.to_string();
-    command.env("KUBECONFIG", server.kubeconfig()).args(["demo", &port]);
+    command.env("KUBECONFIG", server.kubeconfig()).args(["demo", &port, "default"]);
     let output = finish(command, b"").await;
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout).to_owned()

@@ -27,7 +27,10 @@ impl Embedded {
     pub(super) fn start(asb: &Path, data: &Path, keeper: Keeper) -> Result<Self> {
         let start = Instant::now();
         let mut command = Command::new(asb);
-        command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data).stdout(Stdio::piped());
+        command
+            .args(["up", "--no-node", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(data)
+            .stdout(Stdio::piped());
         if keeper == Keeper::Others {
             command.arg("--no-operator");
         }

@@ -23,6 +23,13 @@ const EXTENSION_CRDS: &[&str] = &[
     "deploy/crds/sandboxclaims.extensions.agents.x-k8s.io.yaml",
 ];
 const EXTENSIONS: &[&str] = &["deploy/extensions/cluster-role.yaml", "deploy/extensions/binding.yaml"];
+const DOCUMENTS: &[&str] = &[
+    "deploy/documents/crds/sandboxtemplates.agents.x-k8s.io.yaml",
+    "deploy/documents/crds/sandboxwarmpools.agents.x-k8s.io.yaml",
+    "deploy/documents/crds/sandboxclaims.agents.x-k8s.io.yaml",
+    "deploy/documents/cluster-role.yaml",
+    "deploy/documents/binding.yaml",
+];
 const DEPLOYMENT: &str = "deploy/operator/deployment.yaml";
 
 /// Where a piece leaves room for the version, and after which of its lines the extensions are turned on.
@@ -50,6 +57,11 @@ pub(super) fn extensions() -> Result<String> {
 pub(super) fn sandbox_with_extensions() -> Result<String> {
     let pieces = [&["deploy/operator/namespace.yaml", CRD], EXTENSION_CRDS, OPERATOR, EXTENSIONS].concat();
     Ok(Assembly::at(&workspace::root()).all(&pieces)?.extended_deployment()?.finish())
+}
+
+/// What is applied on top for claims, templates and pools in their short spellings.
+pub(super) fn documents() -> Result<String> {
+    Ok(Assembly::at(&workspace::root()).all(DOCUMENTS)?.finish())
 }
 
 struct Assembly<'a> {

@@ -154,7 +154,7 @@ impl Parts {
         }
         place::require_root()?;
         let programs = parts::obtain(&[&control_plane::PROGRAMS[..], &node::PROGRAMS].concat())?;
-        Ok(Self { programs, debian: Some(parts::debian::obtain()?) })
+        Ok(Self { programs, debian: Some(parts::debian::NODE.obtain()?) })
     }
 }
 

@@ -36,7 +36,7 @@ fn go_client() -> Result<PathBuf> {
 }
 
 /// A Python of its own with the libraries in `tests/clients/python/requirements.txt`.
-fn python() -> Result<PathBuf> {
+pub(crate) fn python() -> Result<PathBuf> {
     let source = workspace::root().join("tests/clients/python");
     let environment = provide("python", &source, &["requirements.txt"], |folder| {
         let mut venv = Command::new("python3");

@@ -1,5 +1,5 @@
 //! A server of our own to run suites against: `asb up` in a directory that goes with it, without the operator: the suites
-//! compare what the server does with objects that nobody else touches.
+//! compare what the server does with objects that nobody else touches, and bring operators of their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,27 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
+/// Who runs the Pods of a server.
+#[derive(Clone, Copy)]
+pub(crate) enum Pods<'a> {
+    /// Nobody, unless the tests do.
+    Left,
+    /// Its own node, in containers, or in a gVisor where they ask for one.
+    Run { gvisor: &'a Path },
+    /// Its own node, which was told more.
+    Told(&'a [&'a str]),
+}
+
+impl Pods<'_> {
+    fn arguments(self) -> Vec<String> {
+        match self {
+            Self::Left => vec!["--no-node".to_owned()],
+            Self::Run { gvisor } => vec![format!("--runtime=gvisor={}", gvisor.display())],
+            Self::Told(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        }
+    }
+}
+
 pub(crate) struct Embedded {
     process: Child,
     directory: PathBuf,
@@ -16,7 +37,7 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     /// Starts the program, which must have been built, and waits until it is ready.
-    pub(crate) fn start(program: &Path) -> Result<Self> {
+    pub(crate) fn start(program: &Path, pods: Pods<'_>) -> Result<Self> {
         ensure!(program.is_file(), "{} was not built", program.display());
         let directory = std::env::temp_dir().join(format!("asb-test-{}", std::process::id()));
         fs::create_dir_all(&directory).with_context(|| format!("create {}", directory.display()))?;
@@ -24,6 +45,7 @@ impl Embedded {
         let process = Command::new(program)
             .args(["up", "--no-operator", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(&directory)
+            .args(pods.arguments())
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -37,6 +59,10 @@ impl Embedded {
             .context("run asb status")?;
         ensure!(ready.success(), "asb up does not get ready:\n{}", this.log());
         Ok(this)
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {

@@ -7,11 +7,14 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::Effort;
-use super::embedded::{self, Embedded};
+use super::embedded::{self, Embedded, Pods};
 use super::leftovers::Traces;
+use super::monitoring;
+use super::own_node;
+use super::residue::Residue;
 use crate::image::{self, Profile};
 use crate::kube::{self, Cluster, Options};
-use crate::parts::{self, clients};
+use crate::parts::{self, clients, debian};
 use crate::{deny, tidy, workspace};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -26,10 +29,18 @@ pub(super) enum Suite {
     Dependencies,
     /// Everything that needs nothing but Rust
     Unit,
+    /// The alerting rules, tried with Prometheus' promtool
+    Monitoring,
     /// The embedded API server, tried with kubectl and the client libraries of Go, Python and Rust
     Clients,
     /// The embedded API server: the answers of a real one, recorded, and the suites that run on any
     Embedded,
+    /// Pulling images from a real registry; needs root
+    Images,
+    /// Our own node: real containers for the operator's suite and for people's sessions; needs root
+    OwnNode,
+    /// The node of `asb up`: what Pods say, seen in containers that run; needs root
+    Pods,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
     /// A real node: Pods, DNS, volumes, webhooks, gVisor, and the operator installed on it
@@ -37,14 +48,18 @@ pub(super) enum Suite {
 }
 
 impl Suite {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Format,
         Self::Lint,
         Self::Tidy,
         Self::Dependencies,
         Self::Unit,
+        Self::Monitoring,
         Self::Clients,
         Self::Embedded,
+        Self::Images,
+        Self::OwnNode,
+        Self::Pods,
         Self::Kubernetes,
         Self::Node,
     ];
@@ -56,8 +71,12 @@ impl Suite {
             Self::Tidy => "tidy",
             Self::Dependencies => "dependencies",
             Self::Unit => "unit",
+            Self::Monitoring => "monitoring",
             Self::Clients => "clients",
             Self::Embedded => "embedded",
+            Self::Images => "images",
+            Self::OwnNode => "own-node",
+            Self::Pods => "pods",
             Self::Kubernetes => "kubernetes",
             Self::Node => "node",
         }
@@ -67,9 +86,22 @@ impl Suite {
     pub(super) fn prepare(self) -> Result<()> {
         match self {
             Self::Dependencies => deny::program().map(drop),
+            Self::Monitoring => monitoring::promtool().map(drop),
             Self::Clients => clients::obtain().map(drop),
-            Self::Kubernetes | Self::Node => kube::prepare(&self.cluster()).and(part("helm")).map(drop),
-            Self::Embedded => part("kubectl").map(drop),
+            Self::Kubernetes => clients::python()
+                .and_then(|_| kube::prepare(&self.cluster()))
+                .and_then(|()| part("helm"))
+                .map(drop),
+            Self::Node => clients::obtain()
+                .and_then(|_| kube::prepare(&self.cluster()))
+                .and_then(|()| part("helm"))
+                .map(drop),
+            Self::Embedded => part("kubectl").and_then(|_| clients::python()).map(drop),
+            Self::Images => registry().map(drop),
+            Self::OwnNode => {
+                own_node::prepare().and_then(|()| clients::obtain()).and_then(|_| part("runsc")).map(drop)
+            }
+            Self::Pods => own_node::prepare().and_then(|()| part("kubectl")).map(drop),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
         }
     }
@@ -77,24 +109,27 @@ impl Suite {
     pub(super) fn run(self, effort: Effort) -> Result<()> {
         match self {
             Self::Format => cargo(&["fmt", "--all", "--check"]),
-            Self::Lint => cargo(&[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--locked",
-                "--quiet",
-                "--",
-                "-D",
-                "warnings",
-            ]),
+            Self::Lint => {
+                clippy(&["--workspace"])?;
+                // Without what can be left out: nothing else builds the program so.
+                clippy(&["--package", "asb", "--no-default-features"])
+            }
             Self::Tidy => tidy::run(),
             Self::Dependencies => deny::settled(),
             Self::Unit => {
                 tests(&["--workspace", "--exclude", "asb-tests"], effort, &[])?;
                 tests(&["--package", "asb-tests", "--lib"], effort, &[])
             }
+            Self::Monitoring => monitoring::run(),
             Self::Clients => self.against_the_embedded(effort, &clients::obtain()?),
-            Self::Embedded => self.against_the_embedded(effort, &[("ASB_TEST_KUBECTL", part("kubectl")?)]),
+            Self::Embedded => {
+                let programs =
+                    [("ASB_TEST_KUBECTL", part("kubectl")?), ("ASB_TEST_PYTHON", clients::python()?)];
+                self.against_the_embedded(effort, &programs)
+            }
+            Self::Images => self.test(effort, &[("ASB_TEST_REGISTRY", registry()?)]),
+            Self::OwnNode => self.against_our_node(effort),
+            Self::Pods => Self::on_a_node_of_ours(effort),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
@@ -110,19 +145,26 @@ impl Suite {
         match self {
             Self::Clients => &["kubectl", "libraries", "streaming"],
             Self::Embedded => &[
+                "commands",
                 "definitions",
                 "differential",
+                "documents",
                 "fake_kubelet",
                 "hostile",
                 "lifecycle",
                 "operator",
                 "rights",
                 "subresources",
+                "traces",
             ],
+            Self::Images => &["images"],
+            Self::OwnNode => &["operator", "sessions"],
+            Self::Pods => &["pods"],
             Self::Kubernetes => &[
                 "conversion",
                 "definitions",
                 "differential",
+                "documents",
                 "fake_kubelet",
                 "installation",
                 "manifests",
@@ -131,7 +173,7 @@ impl Suite {
                 "rights",
                 "subresources",
             ],
-            Self::Node => &["in_cluster", "node"],
+            Self::Node => &["in_cluster", "node", "sessions"],
             _ => &[],
         }
     }
@@ -152,18 +194,54 @@ impl Suite {
 
     fn against_the_embedded(self, effort: Effort, programs: &[(&'static str, PathBuf)]) -> Result<()> {
         cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
-        let server = Embedded::start(&embedded::program())?;
+        let server = Embedded::start(&embedded::program(), Pods::Left)?;
         let tested = self.test(effort, &[server.environment().as_slice(), programs].concat());
         // How it ends matters too, unless it was a test that brought it down.
         tested.and_then(|()| server.stop())
     }
 
+    /// When the last test is over nothing of its Pods may be left on the machine.
+    fn against_our_node(self, effort: Effort) -> Result<()> {
+        cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
+        let program = embedded::program();
+        let server = Embedded::start(&program, Pods::Run { gvisor: &part("runsc")? })?;
+        own_node::load_images(&program, server.directory())?;
+        let mut environment = server.environment().to_vec();
+        environment.extend(clients::obtain()?);
+        environment.push(("ASB_TEST_CONTAINERS", server.directory().to_owned()));
+        let tested = self.test(effort, &environment);
+        let cleared = Residue::of(server.directory())?.must_go();
+        // What was left behind matters even more where the tests failed.
+        cleared.and(tested).and_then(|()| server.stop())
+    }
+
+    /// Once as it comes, and once with everything allowed. A machine has one node at a time.
+    fn on_a_node_of_ours(effort: Effort) -> Result<()> {
+        cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
+        let kubectl = [("ASB_TEST_KUBECTL", part("kubectl")?)];
+        for (arguments, chosen) in [(&NAMED[..], &["--skip", "allowed::"][..]), (&ALLOWED, &["allowed::"])] {
+            let server = Embedded::start(&embedded::program(), Pods::Told(arguments))?;
+            let environment = [server.environment().as_slice(), &kubectl].concat();
+            let threads = ["--test-threads", THREADS];
+            let tested = [&["--package", "asb-tests", "--test", "pods", "--"], chosen, &threads].concat();
+            tests(&tested, effort, &environment).and_then(|()| server.stop())?;
+        }
+        Ok(())
+    }
+
     fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
         if self == Self::Node {
+            let gvisor = ["--package", "asb-node", "--test", "shim", "--", "gvisor"];
+            tests(&gvisor, effort, &[("ASB_TEST_RUNSC", part("runsc")?)])?;
             load_image(cluster)?;
         }
-        let helm = [("ASB_TEST_HELM", part("helm")?)];
-        self.test(effort, &[cluster.environment().as_slice(), &helm].concat())
+        let mut environment = cluster.environment().to_vec();
+        environment.push(("ASB_TEST_HELM", part("helm")?));
+        match self {
+            Self::Kubernetes => environment.push(("ASB_TEST_PYTHON", clients::python()?)),
+            _ => environment.extend(clients::obtain()?),
+        }
+        self.test(effort, &environment)
     }
 
     fn test(self, effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
@@ -173,9 +251,29 @@ impl Suite {
     }
 }
 
+/// All that takes a layer of isolation away.
+const ALLOWED: [&str; 4] = [
+    "--node-name",
+    "localhost",
+    "--allow",
+    "privileged,privilege-escalation,capabilities,host-network,host-ipc,host-path,seccomp-unconfined,unmasked-proc,\
+     unsafe-sysctls",
+];
+
+/// Tests name the Node.
+const NAMED: [&str; 2] = ["--node-name", "localhost"];
+
+/// Most of the time these tests wait.
+const THREADS: &str = "8";
+
 /// A program at its pinned version.
 fn part(name: &str) -> Result<PathBuf> {
     parts::obtain(&[name])?.remove(name).with_context(|| format!("{name} was asked for"))
+}
+
+/// A registry, which Debian has as a program.
+fn registry() -> Result<PathBuf> {
+    Ok(debian::REGISTRY.obtain()?.join("usr/bin/docker-registry"))
 }
 
 /// Gives the node the image of the operator, built as quickly as it can be.
@@ -194,6 +292,11 @@ fn tests(arguments: &[&str], effort: Effort, environment: &[(&str, PathBuf)]) ->
     command.args(["test", "--locked", "--quiet", "--no-fail-fast"]).args(arguments);
     command.env("PROPTEST_CASES", effort.cases()).envs(environment.iter().map(|(name, value)| (name, value)));
     finish(command)
+}
+
+fn clippy(packages: &[&str]) -> Result<()> {
+    let rest = ["--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
+    cargo(&[&["clippy"][..], packages, &rest].concat())
 }
 
 fn cargo(arguments: &[&str]) -> Result<()> {

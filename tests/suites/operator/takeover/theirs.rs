@@ -8,6 +8,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
+use crate::roles::Runner;
 use crate::stage::Stage;
 
 /// What upstream hashes for its labels: the template as Go writes it. Ours is written differently, so that the hashes differ
@@ -183,7 +184,7 @@ fn storage() -> Value {
 
 fn pod(more: Value) -> Value {
     let container = json!({"name": "main", "image": "demo:1", "ports": [{"containerPort": 8080}]});
-    merged(&json!({"containers": [container], "schedulerName": "fake-scheduler"}), &more)
+    merged(&json!({"containers": [container], "schedulerName": Runner::here().scheduler()}), &more)
 }
 
 /// The Pod of a Sandbox, which runs.
@@ -211,7 +212,10 @@ async fn run(stage: &Stage, sandbox: &DynamicObject, more: Value) -> Result<()> 
         "metadata": {"name": name, "labels": merged(&labels, &more), "annotations": annotations}, "spec": spec,
     });
     make(stage, &owned(pod, sandbox)).await?;
-    let is_ready = |pod: &Pod| json!(pod)["status"]["conditions"].to_string().contains(r#""type":"Ready""#);
+    let is_ready = |pod: &Pod| {
+        let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+    };
     wait::for_object(&stage.pods, &name, "running", is_ready).await?;
     Ok(())
 }

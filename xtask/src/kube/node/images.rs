@@ -15,23 +15,18 @@ pub(crate) const BUSYBOX: &str = "asb.test/busybox:1";
 pub(crate) const KUBECTL: &str = "asb.test/kubectl:1";
 pub(crate) const COREDNS: &str = "asb.test/coredns:1";
 
-/// Holds a Pod's namespaces open and reaps what is left in them.
-const HOLD: &str = "trap 'exit 0' TERM INT; while :; do sleep 2147483647 & wait; done";
+/// Holds a Pod's namespaces open and reaps what is left in them, until it is asked to end.
+pub(crate) const HOLD: &str = "trap 'exit 0' TERM INT; while :; do sleep 2147483647 & wait; done";
 
 /// Writes the archives into the cluster's directory.
 pub(crate) fn make(cluster: &Description) -> Result<()> {
     let folder = folder(cluster);
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    let busybox = cluster.debian.as_ref().context("a node needs the Debian packages")?.join("bin/busybox");
-    let shell = |image: Image| -> Result<Image> {
-        image.program("bin/busybox", &busybox)?.links(&applets(&busybox)?)
-    };
+    let debian = cluster.debian.as_ref().context("a node needs the Debian packages")?;
     let images = [
-        shell(Image::new(PAUSE))?.command(&["/bin/sh", "-c", HOLD]),
-        shell(Image::new(BUSYBOX))?.command(&["/bin/sh"]),
-        shell(Image::new(KUBECTL))?
-            .program("bin/kubectl", cluster.program("kubectl")?)?
-            .command(&["/bin/sh"]),
+        shell(PAUSE, debian)?.command(&["/bin/sh", "-c", HOLD]),
+        shell(BUSYBOX, debian)?.command(&["/bin/sh"]),
+        shell(KUBECTL, debian)?.program("bin/kubectl", cluster.program("kubectl")?)?.command(&["/bin/sh"]),
         Image::new(COREDNS).program("coredns", cluster.program("coredns")?)?.command(&["/coredns"]),
     ];
     for (number, image) in images.into_iter().enumerate() {
@@ -57,6 +52,12 @@ pub(crate) fn import(cluster: &Description, archive: &Path) -> Result<()> {
 
 fn folder(cluster: &Description) -> PathBuf {
     cluster.directory.join("images")
+}
+
+/// An image with the busybox of the Debian packages.
+pub(crate) fn shell(name: &str, debian: &Path) -> Result<Image> {
+    let busybox = debian.join("bin/busybox");
+    Image::new(name).program("bin/busybox", &busybox)?.links(&applets(&busybox)?)
 }
 
 /// The commands that this busybox can be.

@@ -10,16 +10,16 @@ use tower::service_fn;
 
 /// A write as its address tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) method: Method,
+pub struct Entry {
+    pub method: Method,
     /// The plural, and the subresource after a slash.
-    pub(crate) what: String,
-    pub(crate) name: String,
+    pub what: String,
+    pub name: String,
 }
 
 /// All writes through one client, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     entries: Arc<Mutex<Vec<Entry>>>,
     /// What is turned back: a write and a name, and the answer.
     refusals: Arc<Mutex<Vec<(String, String, Value)>>>,
@@ -29,7 +29,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// A client that goes through `client` and notes what it writes here.
-    pub(crate) fn over(&self, client: &Client) -> Client {
+    pub fn over(&self, client: &Client) -> Client {
         let (ledger, inner) = (self.clone(), client.clone());
         let service = service_fn(move |request: Request<Body>| {
             let (ledger, inner) = (ledger.clone(), inner.clone());
@@ -50,12 +50,12 @@ impl Ledger {
         Client::new(service, client.default_namespace())
     }
 
-    pub(crate) fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<Entry> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Loses the answer to the next write of this sort: `"PATCH sandboxclaims/status"`.
-    pub(crate) fn lose_answer(&self, write: &str) {
+    pub fn lose_answer(&self, write: &str) {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).push(write.to_owned());
     }
 
@@ -67,17 +67,17 @@ impl Ledger {
     }
 
     /// How often something was written: `"PATCH pods"`, `"PATCH sandboxes/status"`.
-    pub(crate) fn count(&self, write: &str) -> usize {
+    pub fn count(&self, write: &str) -> usize {
         self.entries().iter().filter(|entry| entry.to_string() == write).count()
     }
 
     /// What was written to objects of this name.
-    pub(crate) fn about(&self, name: &str) -> Vec<String> {
+    pub fn about(&self, name: &str) -> Vec<String> {
         self.entries().iter().filter(|entry| entry.name == name).map(ToString::to_string).collect()
     }
 
     /// Turns such writes to objects of this name back from now on.
-    pub(crate) fn refuse(&self, write: &str, name: &str, code: u16, message: &str) {
+    pub fn refuse(&self, write: &str, name: &str, code: u16, message: &str) {
         let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "code": code, "reason": if code == 403 { "Forbidden" } else { "Invalid" }, "message": message});
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ impl Ledger {
     }
 
     /// Lets everything through again.
-    pub(crate) fn relent(&self) {
+    pub fn relent(&self) {
         self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
