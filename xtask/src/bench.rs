@@ -8,6 +8,7 @@ mod example;
 mod folder;
 mod kubernetes;
 mod memory;
+mod node;
 mod program;
 
 use anyhow::Result;
@@ -21,7 +22,7 @@ use crate::{terminal, workspace};
 /// Numbers from a shared machine vary; compare rows of one run, and quote them with the machine and the command.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only these; `claims` is measured only when it is named
+    /// Only these; `claims` and `node` are measured only when they are named
     #[arg(value_enum)]
     subjects: Vec<Subject>,
 
@@ -30,6 +31,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     claims: claims::Wishes,
+
+    #[command(flatten)]
+    node: node::Wishes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -46,20 +50,30 @@ enum Subject {
     Apiserver,
     /// Our operator beside upstream's: the same claims for both; long
     Claims,
+    /// Our node beside runc and runsc: the same commands in the same files; needs root
+    Node,
 }
 
 impl Subject {
-    const ALL: [Self; 6] =
-        [Self::Disk, Self::Store, Self::Conversion, Self::Kubernetes, Self::Apiserver, Self::Claims];
+    const ALL: [Self; 7] = [
+        Self::Disk,
+        Self::Store,
+        Self::Conversion,
+        Self::Kubernetes,
+        Self::Apiserver,
+        Self::Claims,
+        Self::Node,
+    ];
 
     fn is_wanted(self, arguments: &Arguments) -> bool {
-        let by_itself = arguments.subjects.is_empty() && self != Self::Claims;
+        let by_itself = arguments.subjects.is_empty() && !matches!(self, Self::Claims | Self::Node);
         by_itself || arguments.subjects.contains(&self)
     }
 
     fn measure(self, arguments: &Arguments) -> Result<Vec<Table>> {
         let table = match self {
             Self::Claims => return claims::measure(&arguments.claims),
+            Self::Node => node::measure(&arguments.node),
             Self::Disk => disk::measure().map(Table::from),
             Self::Store => {
                 let folder = workspace::cache()?.display().to_string();

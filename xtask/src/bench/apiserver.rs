@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::embedded::{Embedded, Keeper};
+use super::embedded::{Embedded, Extent};
 use super::folder::Folder;
 use super::{Table, memory, program};
 use crate::kube::{self, Cluster, Options};
@@ -64,8 +64,8 @@ fn starts(programs: &Programs, folder: &Folder) -> Result<(Duration, Duration)> 
     let mut fastest = (Duration::MAX, Duration::MAX);
     for number in 0..STARTS {
         let data = folder.0.join(format!("start-{number}"));
-        fastest.0 = fastest.0.min(Embedded::start(&programs.asb, &data, Keeper::Others)?.ready_in);
-        fastest.1 = fastest.1.min(Embedded::start(&programs.asb, &data, Keeper::Others)?.ready_in);
+        fastest.0 = fastest.0.min(Embedded::start(&programs.asb, &data, Extent::Api)?.ready_in);
+        fastest.1 = fastest.1.min(Embedded::start(&programs.asb, &data, Extent::Api)?.ready_in);
     }
     Ok(fastest)
 }
@@ -91,7 +91,7 @@ impl Servers {
         Ok(Self {
             cluster,
             their_start,
-            embedded: Embedded::start(&programs.asb, &folder.0.join("load"), Keeper::Others)?,
+            embedded: Embedded::start(&programs.asb, &folder.0.join("load"), Extent::Api)?,
         })
     }
 

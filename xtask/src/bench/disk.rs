@@ -49,7 +49,7 @@ fn write(file: &mut File) -> Result<Vec<Duration>> {
 }
 
 /// The smallest of the sorted times that at least so many percent do not exceed.
-fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+pub(super) fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }

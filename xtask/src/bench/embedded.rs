@@ -14,26 +14,33 @@ pub(super) struct Embedded {
     pub(super) ready_in: Duration,
 }
 
-/// Who looks after our kinds.
+/// What the process is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keeper {
-    /// The operator in the same process.
-    Itself,
-    /// Somebody else, or nobody.
-    Others,
+pub(super) enum Extent {
+    /// An API server, whose kinds somebody else looks after, or nobody.
+    Api,
+    /// The operator, too.
+    Operator,
+    /// All that it can be: Pods run.
+    Node,
+}
+
+impl Extent {
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Api => &["--no-node", "--no-operator"],
+            Self::Operator => &["--no-node"],
+            Self::Node => &[],
+        }
+    }
 }
 
 impl Embedded {
-    pub(super) fn start(asb: &Path, data: &Path, keeper: Keeper) -> Result<Self> {
+    pub(super) fn start(asb: &Path, data: &Path, extent: Extent) -> Result<Self> {
         let start = Instant::now();
         let mut command = Command::new(asb);
-        command
-            .args(["up", "--no-node", "--listen", "127.0.0.1:0", "--data-dir"])
-            .arg(data)
-            .stdout(Stdio::piped());
-        if keeper == Keeper::Others {
-            command.arg("--no-operator");
-        }
+        command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+        command.args(extent.options()).stdout(Stdio::piped());
         let mut child = command.spawn().context("starting asb")?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("its output is piped")?).read_line(&mut line)?;

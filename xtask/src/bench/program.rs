@@ -21,11 +21,17 @@ pub(super) fn asb_and_claims() -> Result<[PathBuf; 2]> {
 
 /// The product, and what puts load on API servers.
 pub(super) fn asb_and_calls() -> Result<[PathBuf; 2]> {
+    asb_and_example("asb-tests", "api_load")
+}
+
+/// The product, and what measures its node.
+pub(super) fn asb_and_scenes() -> Result<[PathBuf; 2]> {
+    asb_and_example("asb-client", "node_time")
+}
+
+fn asb_and_example(package: &str, example: &str) -> Result<[PathBuf; 2]> {
     let last = |what: &[&str]| build(what)?.pop().context("cargo made no program");
-    Ok([
-        last(&["--package", "asb", "--bin", "asb"])?,
-        last(&["--package", "asb-tests", "--example", "api_load"])?,
-    ])
+    Ok([last(&["--package", "asb", "--bin", "asb"])?, last(&["--package", package, "--example", example])?])
 }
 
 /// Builds programs, and asks where they went.

@@ -43,14 +43,27 @@ impl Image {
         self
     }
 
-    /// In the layout of `docker save`, which needs no index and no digests but the layer's.
-    pub(crate) fn save(mut self, archive: impl Write) -> Result<()> {
+    /// The files themselves, in a folder.
+    pub(crate) fn unpack(self, folder: &Path) -> Result<()> {
+        let layer = self.finished()?;
+        tar::Archive::new(&layer[..])
+            .unpack(folder)
+            .with_context(|| format!("unpack into {}", folder.display()))
+    }
+
+    fn finished(mut self) -> Result<Vec<u8>> {
         for (place, mode) in [("tmp/", 0o1777), ("etc/", 0o755), ("root/", 0o700)] {
             self.layer.append_data(&mut header(EntryType::Directory, mode), place, std::io::empty())?;
         }
-        let layer = self.layer.into_inner()?;
-        let config = configuration(&self.command, &layer);
-        let manifest = json!([{"Config": "config.json", "RepoTags": [self.name], "Layers": ["layer.tar"]}]);
+        Ok(self.layer.into_inner()?)
+    }
+
+    /// In the layout of `docker save`, which needs no index and no digests but the layer's.
+    pub(crate) fn save(self, archive: impl Write) -> Result<()> {
+        let (name, command) = (self.name.clone(), self.command.clone());
+        let layer = self.finished()?;
+        let config = configuration(&command, &layer);
+        let manifest = json!([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]);
         let mut builder = Builder::new(archive);
         append(&mut builder, "config.json", config.to_string().as_bytes())?;
         append(&mut builder, "layer.tar", &layer)?;

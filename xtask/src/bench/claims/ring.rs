@@ -13,7 +13,7 @@ use super::contender::{Contender, Side, flags};
 use super::generator::Generator;
 use super::looks::Looks;
 use super::processor::{Reading, Shares, Watched};
-use crate::bench::embedded::{Embedded, Keeper};
+use crate::bench::embedded::{Embedded, Extent};
 use crate::bench::{memory, program};
 use crate::kube::{self, Cluster, Options};
 use crate::{parts, terminal};
@@ -142,8 +142,8 @@ impl Ring {
 impl Server {
     fn start(programs: &Programs, folder: &Path, ground: Ground, side: Side) -> Result<Self> {
         if ground == Ground::Embedded {
-            let keeper = if side == Side::Ours { Keeper::Itself } else { Keeper::Others };
-            return Ok(Self::Embedded(Embedded::start(&programs.asb, &folder.join("data"), keeper)?));
+            let extent = if side == Side::Ours { Extent::Operator } else { Extent::Api };
+            return Ok(Self::Embedded(Embedded::start(&programs.asb, &folder.join("data"), extent)?));
         }
         let name = format!("race-{}", std::process::id());
         let cluster = kube::borrow(&Options { name, node: false, durable: true, use_existing: false })?;
