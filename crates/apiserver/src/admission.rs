@@ -78,11 +78,14 @@ pub fn mutate_update(
 
 /// Has the last word on a new object.
 pub fn check_create(target: Target<'_>, object: &Value, cluster: &dyn Cluster) -> Result<(), Status> {
-    if is(target, "Pod") && target.subresource.is_none() {
-        service_account::check(target, object, cluster)?;
-        runtime_class::check(target, object, cluster)?;
+    match (target.kind.group.as_str(), target.kind.kind.as_str(), target.subresource) {
+        ("", "Pod", None) => {
+            service_account::check(target, object, cluster)?;
+            runtime_class::check(target, object, cluster)
+        }
+        ("scheduling.k8s.io", "PriorityClass", None) => priority::check_class(target, object, cluster),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Has the last word on a new state of an object.
@@ -92,10 +95,9 @@ pub fn check_update(
     old: &Value,
     cluster: &dyn Cluster,
 ) -> Result<(), Status> {
-    match (target.subresource, target.kind.kind.as_str()) {
-        (None, "PersistentVolumeClaim") if is(target, "PersistentVolumeClaim") => {
-            storage::check_resize(target, new, old, cluster)
-        }
+    match (target.kind.group.as_str(), target.kind.kind.as_str(), target.subresource) {
+        ("", "PersistentVolumeClaim", None) => storage::check_resize(target, new, old, cluster),
+        ("scheduling.k8s.io", "PriorityClass", None) => priority::check_class(target, new, cluster),
         _ => Ok(()),
     }
 }

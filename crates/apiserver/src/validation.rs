@@ -23,6 +23,7 @@ pub mod options;
 mod paths;
 mod persistent_volume;
 mod pod;
+pub(crate) mod priority_class;
 mod requests;
 mod runtime_class;
 mod secret;
@@ -90,6 +91,7 @@ fn new(kind: &GroupKind, object: &At) {
         ("rbac.authorization.k8s.io", "ClusterRoleBinding") => access::binding(object, Scope::Cluster),
         ("rbac.authorization.k8s.io", "Role") => access::role(object),
         ("rbac.authorization.k8s.io", "RoleBinding") => access::binding(object, Scope::Namespace),
+        ("scheduling.k8s.io", "PriorityClass") => priority_class::create(object),
         ("storage.k8s.io", "StorageClass") => storage_class::create(object),
         _ => {}
     }
@@ -126,6 +128,7 @@ fn changed(kind: &GroupKind, subresource: Option<&str>, new: &At, old: &Value) {
         }
         ("rbac.authorization.k8s.io", "Role", _) => access::update_role(new, old),
         ("rbac.authorization.k8s.io", "RoleBinding", _) => access::update_binding(new, old, Scope::Namespace),
+        ("scheduling.k8s.io", "PriorityClass", _) => priority_class::update(new, old),
         ("storage.k8s.io", "StorageClass", _) => storage_class::update(new, old),
         _ => {}
     }
@@ -137,6 +140,7 @@ fn is_namespaced(kind: &GroupKind) -> Option<bool> {
         ("", "Namespace" | "Node" | "PersistentVolume")
         | ("rbac.authorization.k8s.io", "ClusterRole" | "ClusterRoleBinding")
         | ("node.k8s.io", "RuntimeClass")
+        | ("scheduling.k8s.io", "PriorityClass")
         | ("storage.k8s.io", "StorageClass") => Some(false),
         (
             "",

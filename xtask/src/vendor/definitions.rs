@@ -61,6 +61,7 @@ const SELECTIONS: [Selection; 2] = [
             "io.k8s.api.rbac.v1.ClusterRoleList",
             "io.k8s.api.rbac.v1.RoleBindingList",
             "io.k8s.api.rbac.v1.RoleList",
+            "io.k8s.api.scheduling.v1.PriorityClassList",
             "io.k8s.api.storage.v1.StorageClassList",
             "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionList",
             "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup",

@@ -15,10 +15,6 @@ struct Class {
     preemption: Option<String>,
 }
 
-/// Classes that every cluster has.
-const SYSTEM: [(&str, i64); 2] =
-    [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-
 pub(super) fn mutate_create(
     target: Target<'_>,
     pod: &mut Value,
@@ -68,15 +64,25 @@ fn check_said(target: Target<'_>, pod: &Value, class: &Class) -> Result<(), Stat
     }
 }
 
+/// There is one default at most.
+pub(super) fn check_class(target: Target<'_>, class: &Value, cluster: &dyn Cluster) -> Result<(), Status> {
+    if class["globalDefault"] != true {
+        return Ok(());
+    }
+    let other = default_class(cluster).name;
+    if other.is_empty() || other == pointer::text(class, "/metadata/name") {
+        return Ok(());
+    }
+    let why = format!("PriorityClass {other} is already marked as default. Only one default can exist");
+    Err(forbidden(target, class, &why))
+}
+
 fn kind() -> GroupKind {
     GroupKind::new("scheduling.k8s.io", "PriorityClass")
 }
 
 fn find(name: &str, cluster: &dyn Cluster) -> Option<Class> {
-    let stored = cluster.get(&kind(), "", name).as_ref().map(read);
-    let built_in =
-        || SYSTEM.iter().find(|(known, _)| *known == name).map(|(_, priority)| plain(name, *priority));
-    stored.or_else(built_in)
+    cluster.get(&kind(), "", name).as_ref().map(read)
 }
 
 /// The lowest of the classes that are meant for everybody.
@@ -90,11 +96,12 @@ fn default_class(cluster: &dyn Cluster) -> Class {
             lowest = Some(class);
         }
     });
-    lowest.unwrap_or_else(|| plain("", 0))
+    lowest.unwrap_or_else(none)
 }
 
-fn plain(name: &str, priority: i64) -> Class {
-    Class { name: name.to_owned(), priority, preemption: Some("PreemptLowerPriority".to_owned()) }
+/// What Pods are where no class is the default.
+fn none() -> Class {
+    Class { name: String::new(), priority: 0, preemption: Some("PreemptLowerPriority".to_owned()) }
 }
 
 fn read(class: &Value) -> Class {

@@ -56,6 +56,7 @@ const KINDS: &[Defaults] = &[
         after: default_policy_types,
         ..NOTHING
     },
+    Defaults { group: "scheduling.k8s.io", kind: "PriorityClass", rules: PRIORITY_CLASS, ..NOTHING },
     Defaults { group: "storage.k8s.io", kind: "StorageClass", rules: STORAGE_CLASS, ..NOTHING },
     Defaults { group: RBAC, kind: "RoleBinding", rules: BINDING, after: default_subjects, ..NOTHING },
     Defaults { group: RBAC, kind: "ClusterRoleBinding", rules: BINDING, after: default_subjects, ..NOTHING },
@@ -92,6 +93,8 @@ const NETWORK_POLICY: &[Rule] = &[
     missing("spec.ingress[].ports[]", "protocol", Text("TCP")),
     missing("spec.egress[].ports[]", "protocol", Text("TCP")),
 ];
+
+const PRIORITY_CLASS: &[Rule] = &[missing("", "preemptionPolicy", Text("PreemptLowerPriority"))];
 
 const STORAGE_CLASS: &[Rule] =
     &[missing("", "reclaimPolicy", Text("Delete")), missing("", "volumeBindingMode", Text("Immediate"))];

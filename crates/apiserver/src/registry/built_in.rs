@@ -266,6 +266,15 @@ const ROWS: &[Row] = &[
         ..PLAIN
     },
     Row {
+        group: "scheduling.k8s.io",
+        kind: "PriorityClass",
+        plural: "priorityclasses",
+        short_names: &["pc"],
+        scope: Scope::Cluster,
+        package: "io.k8s.api.scheduling.v1",
+        ..PLAIN
+    },
+    Row {
         group: "coordination.k8s.io",
         kind: "Lease",
         plural: "leases",

@@ -16,6 +16,8 @@ pub(super) struct Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Generation {
     Never,
+    /// Nothing: it stays the first
+    First,
     /// Another spec
     Spec,
     /// Anything else than metadata, and labels
@@ -59,6 +61,7 @@ const FACTS: &[Facts] = &[
         updates_unconditionally: false,
         ..PLAIN
     },
+    Facts { group: "scheduling.k8s.io", kind: "PriorityClass", generation: Generation::First, ..PLAIN },
     Facts { group: RBAC, kind: "Role", creates_on_update: true, ..PLAIN },
     Facts { group: RBAC, kind: "RoleBinding", creates_on_update: true, ..PLAIN },
     Facts { group: RBAC, kind: "ClusterRole", creates_on_update: true, ..PLAIN },
@@ -75,7 +78,7 @@ const FACTS: &[Facts] = &[
 impl Generation {
     pub(super) fn follows(self, subresource: Option<&str>, new: &Value, old: &Value) -> bool {
         match (self, subresource) {
-            (Self::Never, _) | (_, Some("status")) => false,
+            (Self::Never | Self::First, _) | (_, Some("status")) => false,
             (Self::Spec, _) => new.get("spec") != old.get("spec"),
             (Self::ContentAndLabels, _) => {
                 content(new).ne(content(old)) || new["metadata"]["labels"] != old["metadata"]["labels"]

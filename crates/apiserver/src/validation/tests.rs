@@ -20,7 +20,7 @@ const CASES: [&str; 8] = [
     include_str!("cases/statuses.json"),
 ];
 /// All kinds that have rules.
-const KINDS: [(&str, &str); 25] = [
+const KINDS: [(&str, &str); 26] = [
     ("", "Binding"),
     ("", "ConfigMap"),
     ("", "Endpoints"),
@@ -45,6 +45,7 @@ const KINDS: [(&str, &str); 25] = [
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
     ("rbac.authorization.k8s.io", "Role"),
     ("rbac.authorization.k8s.io", "RoleBinding"),
+    ("scheduling.k8s.io", "PriorityClass"),
     ("storage.k8s.io", "StorageClass"),
 ];
 const SUBRESOURCES: [Option<&str>; 3] = [None, Some("status"), Some("finalize")];
