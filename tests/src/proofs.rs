@@ -4,15 +4,11 @@ use std::path::{Path, PathBuf};
 
 use asb_core::pod::support;
 
-/// `pods::volumes::a_test` is in the suite `pods`, `core::pod::taints::a_test` in the crate.
+/// `pods::volumes::a_test` is in the suite `pods`.
 fn place(test: &str) -> (PathBuf, &str) {
     let (module, name) = test.rsplit_once("::").expect("a file and a test");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let file = match module.strip_prefix("core::") {
-        Some(inner) => root.join("../crates/core/src").join(inner.replace("::", "/")),
-        None => root.join("suites").join(module.replace("::", "/")),
-    };
-    (file.with_extension("rs"), name)
+    let suites = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
+    (suites.join(module.replace("::", "/")).with_extension("rs"), name)
 }
 
 fn is_there(test: &str) -> bool {

@@ -95,6 +95,7 @@ impl Node {
             root: settings.root.clone(),
             allow: settings.allow.clone(),
             shim: settings.shim.clone(),
+            token_age: settings.token_age,
             services: Cache::all_of(&client),
             nodes: presence.nodes(),
             connectivity: connectivity.clone(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use asb_core::network::cidr::Cidr;
 use asb_core::pod::support::Allowances;
@@ -27,7 +28,12 @@ pub struct Settings {
     pub shim: Program,
     /// OCI runtime programs by the handlers of RuntimeClasses, besides those that are found.
     pub runtimes: BTreeMap<String, PathBuf>,
+    /// How old a token of a ServiceAccount gets in a Pod before it is replaced, however long it holds.
+    pub token_age: Duration,
 }
+
+/// A day, as with kubelets.
+pub const TOKEN_AGE: Duration = Duration::from_hours(24);
 
 /// The domain of names in the cluster.
 pub const DOMAIN: &str = "cluster.local";

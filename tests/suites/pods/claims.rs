@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 use asb_tests::wait;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::StorageClass;
 use kube::Api;
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::spec::{With, idle, once, sh};
-use crate::stage::Stage;
+use crate::stage::{Stage, condition, is_ready};
 
 fn wish() -> Value {
     json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}})
@@ -66,11 +67,80 @@ async fn a_pod_brings_claims_along() -> Result<()> {
     stage.finish().await
 }
 
+/// A claim that is for one Pod keeps the next one waiting; others are shared.
+#[tokio::test]
+async fn a_claim_is_shared_as_its_modes_say() -> Result<()> {
+    let stage = Stage::set().await?;
+    let modes = [("single", "ReadWriteOncePod"), ("once", "ReadWriteOnce"), ("many", "ReadWriteMany")];
+    let using = |name: &str| {
+        let claim = json!({"persistentVolumeClaim": {"claimName": name}});
+        holding(idle(), claim).with(json!({"terminationGracePeriodSeconds": 1}))
+    };
+    for (name, mode) in modes {
+        stage
+            .put::<PersistentVolumeClaim>(name, json!({"spec": wish().with(json!({"accessModes": [mode]}))}))
+            .await?;
+        stage.start(&format!("{name}-first"), using(name)).await?;
+        stage.create(&format!("{name}-second"), using(name)).await?;
+    }
+    let is_told = |pod: &Pod| condition(pod, "PodScheduled") == Some(("False", "Unschedulable"));
+    stage.until("single-second", "Pending", is_told).await?;
+    for name in ["once-second", "many-second"] {
+        stage.until(name, "ready", is_ready).await?;
+    }
+    delete(&stage, "single-first").await?;
+    stage.until("single-second", "ready", is_ready).await?;
+    stage.finish().await
+}
+
+/// What one claim has left another takes by name, if its wish is not larger.
+#[tokio::test]
+async fn a_claim_takes_the_volume_that_it_names() -> Result<()> {
+    let stage = Stage::set().await?;
+    stage.put::<PersistentVolumeClaim>("old", json!({"spec": wish()})).await?;
+    stage
+        .run(
+            "writer",
+            holding(sh("echo kept > /v/word"), json!({"persistentVolumeClaim": {"claimName": "old"}})),
+        )
+        .await?;
+    let claims: Api<PersistentVolumeClaim> = stage.namespace.api();
+    let old = claims.get("old").await?;
+    let volume = old.spec.clone().and_then(|spec| spec.volume_name).unwrap_or_default();
+    let volumes: Api<PersistentVolume> = Api::all(stage.cluster.client());
+    let change =
+        async |change: Value| volumes.patch(&volume, &PatchParams::default(), &Patch::Merge(change)).await;
+    change(json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}})).await?;
+    delete(&stage, "writer").await?;
+    claims.delete("old", &DeleteParams::default()).await?;
+    wait::for_gone(&claims, &old).await?;
+    change(json!({"spec": {"claimRef": null, "persistentVolumeReclaimPolicy": "Delete"}})).await?;
+    let template = json!({"spec": wish().with(json!({"volumeName": volume}))});
+    let spec = holding(sh("cat /v/word"), json!({"ephemeral": {"volumeClaimTemplate": template}}));
+    assert_eq!(stage.run("reader", spec).await?, "kept");
+    let claim = claims.get("reader-v").await?;
+    assert_eq!(claim.spec.and_then(|spec| spec.volume_name), Some(volume));
+    stage.finish().await
+}
+
+/// The size is what is asked for, and where the file system counts, what can be written.
+#[tokio::test]
+async fn a_claim_is_as_large_as_it_asks_for() -> Result<()> {
+    let stage = Stage::set().await?;
+    let resources = json!({"requests": {"storage": "3Mi"}});
+    let template = json!({"spec": wish().with(json!({"resources": resources}))});
+    stage.start("owner", holding(idle(), json!({"ephemeral": {"volumeClaimTemplate": template}}))).await?;
+    let claim = stage.namespace.api::<PersistentVolumeClaim>().get("owner-v").await?;
+    let capacity = claim.status.and_then(|status| status.capacity?.remove("storage"));
+    assert_eq!(capacity.map(|size| size.0).as_deref(), Some("3Mi"));
+    stage.finish().await
+}
+
 /// The default one.
 async fn class(stage: &Stage) -> Result<String> {
-    use k8s_openapi::api::storage::v1::StorageClass;
     let classes: Api<StorageClass> = Api::all(stage.cluster.client());
     let all = classes.list(&kube::api::ListParams::default()).await?;
-    let name = all.items.into_iter().find_map(|class| class.metadata.name);
+    let is_usual = |class: &StorageClass| class.metadata.name.as_deref() == Some("asb-local");
+    let name = all.items.into_iter().find(is_usual).and_then(|class| class.metadata.name);
     name.ok_or_else(|| anyhow::anyhow!("there is no StorageClass"))
 }

@@ -51,15 +51,29 @@ async fn whole_objects_become_variables_with_a_prefix() -> Result<()> {
     stage.finish().await
 }
 
+/// Unless it is optional, which may also be said with `false`.
 #[tokio::test]
 async fn what_is_missing_is_waited_for() -> Result<()> {
     let stage = Stage::set().await?;
-    let env = json!([from(json!({"configMapKeyRef": {"name": "settings", "key": "colour"}}))]);
-    stage.create("waits", once(sh("echo $TAKEN").with(json!({"env": env})))).await?;
-    stage.until("waits", "waiting", |pod| waiting(pod) == "CreateContainerConfigError").await?;
+    let map = json!({"configMapKeyRef": {"name": "settings", "key": "colour"}});
+    let secret = json!({"secretKeyRef": {"name": "keys", "key": "password", "optional": false}});
+    let pods = [
+        ("map", json!({"env": [from(map)]}), "green"),
+        ("secret", json!({"env": [from(secret)]}), "mellon"),
+        ("maps", json!({"envFrom": [{"configMapRef": {"name": "settings", "optional": false}}]}), "green"),
+        ("secrets", json!({"envFrom": [{"secretRef": {"name": "keys"}}]}), "mellon"),
+    ];
+    for (name, env, _) in &pods {
+        stage.create(name, once(sh("echo $TAKEN$colour$password").with(env.clone()))).await?;
+    }
+    for (name, ..) in &pods {
+        stage.until(name, "waiting", |pod| waiting(pod) == "CreateContainerConfigError").await?;
+    }
     objects(&stage).await?;
-    stage.until("waits", "ended", crate::stage::has_ended).await?;
-    assert_eq!(stage.logs("waits", "main").await?, "green");
+    for (name, _, word) in pods {
+        stage.until(name, "ended", crate::stage::has_ended).await?;
+        assert_eq!(stage.logs(name, "main").await?, word, "{name}");
+    }
     stage.finish().await
 }
 

@@ -106,8 +106,7 @@ async fn a_signal_to_stop_is_dropped_as_long_as_kubernetes_drops_it() -> Result<
     let script = "for s in TERM USR1 INT; do trap \"echo $s >> /v/log; exit 0\" $s; done; touch /tmp/up; while :; do sleep 0.05; done";
     let up = json!({"exec": {"command": ["test", "-e", "/tmp/up"]}, "periodSeconds": 1});
     let container = sh(script).with(json!({"lifecycle": {"stopSignal": "SIGUSR1"}, "readinessProbe": up}));
-    let spec = remembering(container).with(json!({"os": {"name": "linux"}}));
-    let pod = stage.start("signalled", spec).await?;
+    let pod = stage.start("signalled", remembering(container)).await?;
     assert_eq!(pod.spec.and_then(|spec| spec.containers[0].lifecycle.clone()), None);
     delete(&stage, "signalled").await?;
     assert_eq!(memory(&stage).await?, "TERM");

@@ -110,3 +110,15 @@ async fn processes_are_shared_where_asked_for() -> Result<()> {
     assert_ne!(stage.logs("shared", "main").await?, "sh", "its own shell is not the first process");
     stage.finish().await
 }
+
+#[tokio::test]
+async fn a_pod_of_another_system_does_not_run() -> Result<()> {
+    let stage = Stage::set().await?;
+    let of = |system: &str| once(sh("uname -s")).with(json!({"os": {"name": system}}));
+    assert_eq!(stage.run("linux", of("linux")).await?, "Linux");
+    stage.create("windows", of("windows")).await?;
+    let pod = stage.until("windows", "refused", has_ended).await?;
+    let message = pod.status.clone().and_then(|status| status.message).unwrap_or_default();
+    assert!(phase(&pod) == "Failed" && message.contains("spec.os.name: "), "{message}");
+    stage.finish().await
+}

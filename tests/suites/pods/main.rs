@@ -2,6 +2,7 @@
 //! honours names its test here, in `asb_core::pod::support`. Needs `asb up` with its node, which needs root.
 
 mod allowed;
+mod alone;
 mod claims;
 mod commands;
 mod environment;

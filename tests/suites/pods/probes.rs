@@ -4,7 +4,7 @@ use anyhow::Result;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use crate::spec::{With, idle, once, python};
+use crate::spec::{With, idle, once, python, sh};
 use crate::stage::{Stage, is_ready, last_exit, restarts, status};
 
 fn restarting(container: Value) -> Value {
@@ -35,14 +35,39 @@ async fn a_program_in_the_container_makes_it_ready_and_unready() -> Result<()> {
     stage.finish().await
 }
 
+/// Notes in milliseconds when it is asked, and how often it has failed.
+const NOTING: &str =
+    "date +%s%3N >> /tmp/asked; [ ! -e /tmp/bad ] || { echo failed >> /tmp/failed; exit 1; }";
+
+#[tokio::test]
+async fn a_probe_is_asked_when_and_as_often_as_it_says() -> Result<()> {
+    let stage = Stage::set().await?;
+    let probe = json!({
+        "exec": {"command": ["sh", "-c", NOTING]}, "initialDelaySeconds": 3, "periodSeconds": 2,
+        "successThreshold": 3, "failureThreshold": 2,
+    });
+    let script = "date +%s%3N > /tmp/begun; trap 'exit 0' TERM; while :; do sleep 0.1; done";
+    stage.start("asked", once(sh(script).with(json!({"readinessProbe": probe})))).await?;
+    let times = stage.exec("asked", "cat /tmp/begun /tmp/asked").await?;
+    let times: Vec<i64> = times.lines().map(str::parse).collect::<Result<_, _>>()?;
+    assert!(times.len() >= 4, "it is ready before the third success: {times:?}");
+    // The clock begins with the second in which the container started.
+    assert!(times[1] - times[0] > 1900, "asked too early: {times:?}");
+    assert!(times[1..].windows(2).all(|pair| pair[1] - pair[0] > 1500), "asked too often: {times:?}");
+    stage.exec("asked", "touch /tmp/bad").await?;
+    stage.until("asked", "not ready", |pod: &Pod| !is_ready(pod)).await?;
+    let failed: u32 = stage.exec("asked", "wc -l < /tmp/failed").await?.parse()?;
+    assert!(failed >= 2, "one failure does not count");
+    stage.finish().await
+}
+
 #[tokio::test]
 async fn a_failed_liveness_probe_restarts_the_container_within_its_own_grace() -> Result<()> {
     let stage = Stage::set().await?;
     let probe = json!({
         "exec": {"command": ["sh", "-c", "exit 1"]}, "periodSeconds": 1, "failureThreshold": 1, "terminationGracePeriodSeconds": 1,
     });
-    let deaf =
-        crate::spec::sh("trap '' TERM; while :; do sleep 0.1; done").with(json!({"livenessProbe": probe}));
+    let deaf = sh("trap '' TERM; while :; do sleep 0.1; done").with(json!({"livenessProbe": probe}));
     let spec = json!({"containers": [deaf], "terminationGracePeriodSeconds": 600});
     stage.create("dead", spec).await?;
     let pod = stage.until("dead", "restarted", |pod: &Pod| restarts(pod) > 0).await?;

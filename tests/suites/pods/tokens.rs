@@ -1,4 +1,4 @@
-//! Tokens of ServiceAccounts: whose, for whom, for how long, and renewed in time.
+//! Tokens of ServiceAccounts: whose, for whom and for how long. That they are renewed is seen in `alone`.
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -12,7 +12,7 @@ use crate::stage::Stage;
 const MOUNTED: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// What a token says.
-fn claims(token: &str) -> Result<Value> {
+pub(crate) fn claims(token: &str) -> Result<Value> {
     let middle = token.split('.').nth(1).context("three parts")?;
     Ok(serde_json::from_slice(&URL_SAFE_NO_PAD.decode(middle)?)?)
 }

@@ -215,14 +215,19 @@ impl Suite {
         cleared.and(tested).and_then(|()| server.stop())
     }
 
-    /// Once as it comes, and once with everything allowed. A machine has one node at a time.
+    /// Once as it comes, once with everything allowed, and once for what would disturb others. A machine has one node at a
+    /// time.
     fn on_a_node_of_ours(effort: Effort) -> Result<()> {
         cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
         let kubectl = [("ASB_TEST_KUBECTL", part("kubectl")?)];
-        for (arguments, chosen) in [(&NAMED[..], &["--skip", "allowed::"][..]), (&ALLOWED, &["allowed::"])] {
+        for (arguments, chosen, threads) in [
+            (&NAMED[..], &["--skip", "allowed::", "--skip", "alone::"][..], THREADS),
+            (&ALLOWED, &["allowed::"], THREADS),
+            (&HASTY, &["alone::"], "1"),
+        ] {
             let server = Embedded::start(&embedded::program(), Pods::Told(arguments))?;
             let environment = [server.environment().as_slice(), &kubectl].concat();
-            let threads = ["--test-threads", THREADS];
+            let threads = ["--test-threads", threads];
             let tested = [&["--package", "asb-tests", "--test", "pods", "--"], chosen, &threads].concat();
             tests(&tested, effort, &environment).and_then(|()| server.stop())?;
         }
@@ -262,6 +267,9 @@ const ALLOWED: [&str; 4] = [
 
 /// Tests name the Node.
 const NAMED: [&str; 2] = ["--node-name", "localhost"];
+
+/// Tokens are replaced before anybody gets tired of waiting for it.
+const HASTY: [&str; 4] = ["--node-name", "localhost", "--renew-tokens-after", "3s"];
 
 /// Most of the time these tests wait.
 const THREADS: &str = "8";

@@ -5,6 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use asb_core::network::cidr::Cidr;
@@ -14,7 +15,7 @@ use asb_node::settings::Settings;
 use asb_node::shim::client::Program;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::daemon;
+use crate::{age, daemon};
 
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "The node")]
@@ -38,6 +39,10 @@ pub(crate) struct Flags {
     /// An OCI runtime program for Pods of a RuntimeClass with this handler, such as gvisor=/usr/bin/runsc
     #[arg(long, value_name = "NAME=PATH")]
     runtime: Vec<Runtime>,
+
+    /// How old a token of a ServiceAccount gets in a Pod before it is replaced, however long it holds
+    #[arg(long, value_name = "TIME", value_parser = age::duration, default_value = "24h")]
+    renew_tokens_after: Duration,
 
     /// A file with mirrors and trust of registries and limits of images, as YAML or JSON
     #[arg(long, value_name = "FILE")]
@@ -76,6 +81,7 @@ impl Flags {
             api,
             shim: Program::default(),
             runtimes: self.runtimes(),
+            token_age: self.renew_tokens_after.max(Duration::from_secs(1)),
         })
     }
 
@@ -120,6 +126,7 @@ fn machine() -> String {
 #[cfg(test)]
 mod tests {
     use asb_core::pod::support::Allowances;
+    use asb_node::settings::TOKEN_AGE;
     use clap::{Args, FromArgMatches};
 
     use super::*;
@@ -137,20 +144,21 @@ mod tests {
     fn everything_that_is_said_reaches_the_node() {
         let said = settings(
             "--allow host-path,privileged --allow host-ipc --node-name box-1 --pod-range 10.9.0.0/16 \
-             --runtime gvisor=/usr/bin/runsc",
+             --runtime gvisor=/usr/bin/runsc --renew-tokens-after 1h",
         );
         let allowed: Allowances =
             [Allowance::HostPath, Allowance::Privileged, Allowance::HostIpc].into_iter().collect();
         assert_eq!((said.root.to_str(), said.name.as_str()), (Some("/data/node"), "box-1"));
         assert_eq!((said.allow, said.pods), (allowed, Some("10.9.0.0/16".parse().unwrap())));
         assert_eq!(said.runtimes, [("gvisor".to_owned(), PathBuf::from("/usr/bin/runsc"))].into());
+        assert_eq!(said.token_age, Duration::from_hours(1));
     }
 
     #[test]
     fn without_a_word_nothing_is_allowed() {
         let usual = settings("");
         assert_eq!((usual.allow, usual.pods, usual.runtimes), (Allowances::default(), None, BTreeMap::new()));
-        assert_eq!(usual.images, images::Settings::default());
+        assert_eq!((usual.images, usual.token_age), (images::Settings::default(), TOKEN_AGE));
     }
 
     #[test]

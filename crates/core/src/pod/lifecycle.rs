@@ -75,7 +75,7 @@ pub enum Action {
         attempt: u32,
         within: Duration,
     },
-    /// The container's own signal to stop, the image's, or SIGTERM.
+    /// The image's signal to stop, or SIGTERM.
     Signal {
         container: String,
         attempt: u32,

@@ -137,7 +137,7 @@ impl Keeper {
     pub(super) async fn run(mut self) {
         self.recover().await;
         let files = Arc::clone(&self.files);
-        let (mut round, mut measured) = (later(ROUND), later(MEASURED));
+        let (mut round, mut measured) = (later(ROUND.min(self.tools.token_age)), later(MEASURED));
         loop {
             let next_look = self.step();
             if self.is_over() {

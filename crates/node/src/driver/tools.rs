@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use asb_core::pod::support::Allowances;
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
@@ -26,6 +27,8 @@ pub struct Tools {
     pub node: blueprint::Node,
     pub allow: Allowances,
     pub shim: Program,
+    /// How old a token gets before it is replaced.
+    pub token_age: Duration,
     /// By the handler's name.
     pub runtimes: BTreeMap<String, Runtime>,
     pub images: Arc<Images>,

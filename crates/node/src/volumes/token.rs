@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccountTokenProjection};
 
 /// Where a Pod says nothing.
 const USUAL_SECONDS: i64 = 3600;
-/// However long a token holds, it is replaced after a day.
-const OLDEST: SignedDuration = SignedDuration::from_hours(24);
 
 /// What to ask the API server for, bound to the Pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,11 +47,11 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// When four fifths of its time are over, or a day.
-    pub fn renewal(&self) -> Timestamp {
+    /// When four fifths of its time are over, or when it is this old.
+    pub fn renewal(&self, oldest: Duration) -> Timestamp {
         let life = self.expires.duration_since(self.issued);
-        let early = life * 4 / 5;
-        self.issued.checked_add(early.min(OLDEST)).unwrap_or(self.expires)
+        let oldest = SignedDuration::try_from(oldest).unwrap_or(SignedDuration::MAX);
+        self.issued.checked_add((life * 4 / 5).min(oldest)).unwrap_or(self.expires)
     }
 }
 
@@ -70,14 +69,9 @@ impl Tokens {
     }
 
     /// Those to ask for now: missing or due. An old one is used for as long as there is no other.
-    pub fn needed(&self, pod: &Pod, now: Timestamp) -> BTreeSet<Wish> {
-        let is_due = |wish: &Wish| self.get(wish).is_none_or(|token| token.renewal() <= now);
+    pub fn needed(&self, pod: &Pod, oldest: Duration, now: Timestamp) -> BTreeSet<Wish> {
+        let is_due = |wish: &Wish| self.get(wish).is_none_or(|token| token.renewal(oldest) <= now);
         wishes(pod).into_iter().filter(is_due).collect()
-    }
-
-    /// When to look again.
-    pub fn next(&self, pod: &Pod) -> Option<Timestamp> {
-        wishes(pod).iter().filter_map(|wish| self.get(wish)).map(Token::renewal).min()
     }
 }
 
@@ -93,6 +87,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    const DAY: Duration = Duration::from_hours(24);
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
@@ -111,23 +107,23 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_replaced_well_before_it_ends_and_every_day() {
-        assert_eq!(token(1000).renewal(), at(800));
-        assert_eq!(token(365 * 86_400).renewal(), at(86_400));
+    fn a_token_is_replaced_well_before_it_ends_and_when_it_is_old() {
+        assert_eq!(token(1000).renewal(DAY), at(800));
+        assert_eq!(token(365 * 86_400).renewal(DAY), at(86_400));
+        assert_eq!(token(1000).renewal(Duration::from_secs(3)), at(3));
     }
 
     #[test]
     fn each_token_is_asked_for_once_and_again_when_it_is_due() {
         let (pod, mut tokens) = (pod(), Tokens::default());
-        let all: Vec<_> = tokens.needed(&pod, at(0)).into_iter().collect();
+        let all: Vec<_> = tokens.needed(&pod, DAY, at(0)).into_iter().collect();
         assert_eq!(all.iter().map(|wish| wish.seconds).collect::<Vec<_>>(), [600, 7200]);
         for wish in all {
             let life = wish.seconds;
             tokens.insert(wish, token(life));
         }
-        assert_eq!(tokens.needed(&pod, at(479)), BTreeSet::new());
-        assert_eq!(tokens.next(&pod), Some(at(480)));
-        assert_eq!(tokens.needed(&pod, at(480)).len(), 1);
+        assert_eq!(tokens.needed(&pod, DAY, at(479)), BTreeSet::new());
+        assert_eq!(tokens.needed(&pod, DAY, at(480)).len(), 1);
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Which test sees what a field does: in a container that runs, or where it runs at all. A test of the suites' package holds
 //! these names to the tests that there are.
 
-/// A test as `suite::file::test`, or a path of this crate, and the fields that it sees: `Kind.field`, or `Kind.*` for all of a
-/// kind that are not refused.
+/// A test as `suite::file::test`, and the fields that it sees: `Kind.field`, or `Kind.*` for all of a kind that are not refused.
 type Proof = (&'static str, &'static [&'static str]);
 
 /// The test that proves a field.
@@ -39,6 +38,15 @@ const CONTAINERS: &[Proof] = &[
     (
         "pods::commands::last_words_are_the_end_of_the_log_where_asked_for",
         &["Container.terminationMessagePolicy"],
+    ),
+    (
+        "pods::environment::what_is_missing_is_waited_for",
+        &[
+            "ConfigMapKeySelector.optional",
+            "SecretKeySelector.optional",
+            "ConfigMapEnvSource.optional",
+            "SecretEnvSource.optional",
+        ],
     ),
     (
         "pods::environment::values_are_expanded_and_taken_from_objects",
@@ -83,7 +91,7 @@ const CONTAINERS: &[Proof] = &[
         ],
     ),
     ("pods::resources::requests_become_weight", &["ResourceRequirements.requests"]),
-    ("pods::runtimes::a_runtime_that_is_not_there_is_named", &["PodSpec.runtimeClassName"]),
+    ("sessions::runs::limits_and_the_runtime_class_hold", &["PodSpec.runtimeClassName"]),
     ("pods::runtimes::what_a_runtime_takes_is_added", &["PodSpec.overhead"]),
 ];
 
@@ -92,6 +100,7 @@ const LIVES: &[Proof] = &[
     ("pods::lives::a_pod_past_its_deadline_fails", &["PodSpec.activeDeadlineSeconds"]),
     ("pods::lives::a_deleted_pod_has_its_grace", &["PodSpec.terminationGracePeriodSeconds"]),
     ("pods::lives::ready_waits_for_the_gates", &["PodSpec.readinessGates", "PodReadinessGate.conditionType"]),
+    ("pods::lives::a_pod_of_another_system_does_not_run", &["PodSpec.os", "PodOS.name"]),
     ("pods::lives::processes_are_shared_where_asked_for", &["PodSpec.shareProcessNamespace"]),
     ("pods::restarts::a_pod_restarts_its_containers_as_its_policy_says", &["PodSpec.restartPolicy"]),
     ("pods::restarts::a_container_may_have_a_policy_of_its_own", &["Container.restartPolicy"]),
@@ -112,14 +121,12 @@ const LIVES: &[Proof] = &[
     ("pods::hooks::hooks_ask_the_pod_over_http", &["LifecycleHandler.httpGet"]),
     ("pods::hooks::hooks_may_only_wait", &["LifecycleHandler.sleep", "SleepAction.seconds"]),
     (
-        "pods::hooks::a_signal_to_stop_is_dropped_as_long_as_kubernetes_drops_it",
-        &["Lifecycle.stopSignal", "PodSpec.os", "PodOS.name"],
+        "pods::probes::a_program_in_the_container_makes_it_ready_and_unready",
+        &["Container.readinessProbe", "Probe.exec"],
     ),
     (
-        "pods::probes::a_program_in_the_container_makes_it_ready_and_unready",
+        "pods::probes::a_probe_is_asked_when_and_as_often_as_it_says",
         &[
-            "Container.readinessProbe",
-            "Probe.exec",
             "Probe.periodSeconds",
             "Probe.successThreshold",
             "Probe.failureThreshold",
@@ -188,10 +195,19 @@ const SCHEDULING: &[Proof] = &[
             "PodAffinity.*",
             "PodAntiAffinity.*",
             "WeightedPodAffinityTerm.*",
-            "PodAffinityTerm.*",
-            "LabelSelector.*",
-            "LabelSelectorRequirement.*",
+            "PodAffinityTerm.labelSelector",
+            "PodAffinityTerm.matchLabelKeys",
+            "PodAffinityTerm.mismatchLabelKeys",
+            "PodAffinityTerm.topologyKey",
         ],
+    ),
+    (
+        "pods::scheduling::other_pods_are_found_by_expressions",
+        &["LabelSelector.*", "LabelSelectorRequirement.*"],
+    ),
+    (
+        "pods::scheduling::other_pods_are_looked_for_in_the_namespaces_that_are_named",
+        &["PodAffinityTerm.namespaceSelector", "PodAffinityTerm.namespaces"],
     ),
     (
         "pods::scheduling::pods_are_spread_as_far_as_one_node_goes",
@@ -201,13 +217,10 @@ const SCHEDULING: &[Proof] = &[
         "pods::scheduling::gates_and_other_schedulers_are_waited_for",
         &["PodSpec.schedulerName", "PodSpec.schedulingGates", "PodSchedulingGate.name"],
     ),
-    (
-        "pods::scheduling::who_matters_more_makes_others_leave",
-        &["PodSpec.priority", "PodSpec.priorityClassName"],
-    ),
-    ("core::pod::scheduler::tests::who_does_not_preempt_says_so", &["PodSpec.preemptionPolicy"]),
-    ("core::pod::taints::a_pod_leaves_when_its_patience_ends", &["Toleration.tolerationSeconds"]),
-    ("pods::scheduling::taints_are_borne_by_those_who_say_so", &["PodSpec.tolerations", "Toleration.*"]),
+    ("pods::alone::who_matters_more_makes_others_leave", &["PodSpec.priority", "PodSpec.priorityClassName"]),
+    ("pods::alone::who_matters_more_may_leave_others_in_peace", &["PodSpec.preemptionPolicy"]),
+    ("pods::alone::who_does_not_bear_a_taint_is_sent_away", &["Toleration.tolerationSeconds"]),
+    ("pods::alone::taints_are_borne_by_those_who_say_so", &["PodSpec.tolerations", "Toleration.*"]),
 ];
 
 const SECURITY: &[Proof] = &[
@@ -293,6 +306,10 @@ const VOLUMES: &[Proof] = &[
         &["Volume.downwardAPI", "DownwardAPIVolumeSource.*", "DownwardAPIVolumeFile.*"],
     ),
     (
+        "pods::projected::sources_that_are_missing_are_waited_for",
+        &["ConfigMapProjection.optional", "SecretProjection.optional"],
+    ),
+    (
         "pods::projected::sources_are_merged_in_one_directory",
         &[
             "Volume.projected",
@@ -309,10 +326,8 @@ const VOLUMES: &[Proof] = &[
         "pods::tokens::a_pod_has_the_token_of_its_account_unless_it_wants_none",
         &["PodSpec.automountServiceAccountToken", "PodSpec.serviceAccount", "PodSpec.serviceAccountName"],
     ),
-    (
-        "pods::tokens::a_token_is_for_whom_and_as_long_as_the_pod_says",
-        &["VolumeProjection.serviceAccountToken", "ServiceAccountTokenProjection.*"],
-    ),
+    ("pods::alone::a_token_is_replaced_while_its_pod_runs", &["VolumeProjection.serviceAccountToken"]),
+    ("pods::tokens::a_token_is_for_whom_and_as_long_as_the_pod_says", &["ServiceAccountTokenProjection.*"]),
     (
         "pods::claims::a_claim_outlives_its_pod",
         &["Volume.persistentVolumeClaim", "PersistentVolumeClaimVolumeSource.*"],
@@ -324,9 +339,15 @@ const VOLUMES: &[Proof] = &[
             "EphemeralVolumeSource.*",
             "PersistentVolumeClaimTemplate.*",
             "ObjectMeta.*",
-            "PersistentVolumeClaimSpec.*",
-            "VolumeResourceRequirements.*",
+            "PersistentVolumeClaimSpec.storageClassName",
+            "PersistentVolumeClaimSpec.volumeMode",
         ],
+    ),
+    ("pods::claims::a_claim_is_shared_as_its_modes_say", &["PersistentVolumeClaimSpec.accessModes"]),
+    ("pods::claims::a_claim_takes_the_volume_that_it_names", &["PersistentVolumeClaimSpec.volumeName"]),
+    (
+        "pods::claims::a_claim_is_as_large_as_it_asks_for",
+        &["PersistentVolumeClaimSpec.resources", "VolumeResourceRequirements.*"],
     ),
     (
         "pods::mounts::parts_of_volumes_are_mounted_where_asked_for",

@@ -187,5 +187,6 @@ fn settings(folder: &std::path::Path, api: SocketAddr) -> Settings {
         api,
         shim: crate::shim::client::Program::default(),
         runtimes: std::collections::BTreeMap::new(),
+        token_age: crate::settings::TOKEN_AGE,
     }
 }

@@ -4,9 +4,10 @@ use super::{Work, attempt, full, signals};
 use crate::shim::client::Client;
 use crate::shim::protocol::Request;
 
-/// The container's own signal to stop, that of its image, or SIGTERM.
+/// The signal that the image names, or SIGTERM.
 pub(in crate::driver) async fn signal(work: &Work, name: &str, number: u32, image: &str) {
-    let signal = stop_signal(work, name, image).await;
+    let named = of_image(work, image).await;
+    let signal = named.as_deref().and_then(signals::number).unwrap_or(signals::TERM);
     send(work, Request::Signal { attempt: attempt(name, number), signal }).await;
 }
 
@@ -20,16 +21,6 @@ async fn send(work: &Work, request: Request) {
     if let Err(error) = sent.await {
         tracing::debug!(pod = work.uid, error = full(&error), "a signal did not arrive");
     }
-}
-
-async fn stop_signal(work: &Work, name: &str, image: &str) -> i32 {
-    let container = work.container(name).ok();
-    let named = container.and_then(|container| container.lifecycle.as_ref()?.stop_signal.clone());
-    let named = match named {
-        Some(named) => Some(named),
-        None => of_image(work, image).await,
-    };
-    named.as_deref().and_then(signals::number).unwrap_or(signals::TERM)
 }
 
 async fn of_image(work: &Work, id: &str) -> Option<String> {

@@ -121,7 +121,7 @@ fn make_one(
 /// Asks for the tokens that are missing or due.
 async fn renew_tokens(work: &Work) -> Result<(), String> {
     let mut tokens = work.tokens.lock().await;
-    for wish in tokens.needed(&work.pod, Timestamp::now()) {
+    for wish in tokens.needed(&work.pod, work.tools.token_age, Timestamp::now()) {
         let token = request(work, &wish).await.map_err(|error| full(&error))?;
         tokens.insert(wish, token);
     }

@@ -58,6 +58,9 @@ pub(super) const KINDS: &[Kind] = &[
     ),
     kind(
         "VolumeResourceRequirements",
-        &[honoured("limits", "the size"), honoured("requests", "the size, where it can be enforced")],
+        &[
+            refused("limits", "the size of a volume is what is requested"),
+            honoured("requests", "the size, where it can be enforced"),
+        ],
     ),
 ];

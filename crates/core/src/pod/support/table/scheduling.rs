@@ -90,7 +90,7 @@ pub(super) const KINDS: &[Kind] = &[
         &[
             only("effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], "no such effect"),
             honoured("key", "of the taint; none means all"),
-            only("operator", &["Exists", "Equal", "Lt", "Gt"], "no such operator"),
+            only("operator", &["Exists", "Equal"], "Kubernetes 1.36 has the gate of Lt and Gt off"),
             honoured("tolerationSeconds", "how long a NoExecute taint is borne"),
             honoured("value", "of the taint"),
         ],
