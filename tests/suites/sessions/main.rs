@@ -7,6 +7,7 @@ mod libraries;
 mod ports;
 mod runs;
 mod stage;
+mod suspensions;
 mod talks;
 mod terminal;
 mod terminals;
