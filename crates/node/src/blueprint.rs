@@ -27,8 +27,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, PodSpec, Secret, Ser
 
 use crate::quantity::List;
 use crate::shim::plan::{
-    ContainerPlan, IdRange, Log, MASKED_PATHS, Overlay, Process, READ_ONLY_PATHS, Root, Runtime, SandboxPlan,
-    Stdin,
+    ContainerPlan, IdRange, Log, MASKED_PATHS, Overlay, Process, READ_ONLY_PATHS, Rlimit, Root, Runtime,
+    SandboxPlan, Stdin,
 };
 
 pub use amounts::value as resource_field;
@@ -69,6 +69,8 @@ pub struct Node {
     pub memory: u64,
     pub allocatable: List,
     pub pids_per_pod: Option<u64>,
+    /// How many files a process may have open.
+    pub open_files: u64,
     /// Below which Pods have their cgroups, relative to the root of each hierarchy.
     pub cgroup: PathBuf,
     /// `cluster.local`
@@ -162,7 +164,7 @@ pub fn container(
         capabilities: granted.capabilities,
         no_new_privileges: granted.no_new_privileges,
         seccomp: granted.seccomp,
-        rlimits: Vec::new(),
+        rlimits: vec![open_files(resolved.node)],
         tty: container.tty == Some(true),
     };
     let read_only = granted.read_only_root;
@@ -181,6 +183,11 @@ pub fn container(
         log: Some(log(resolved, name, attempt)),
         termination_message: Some(termination_message(container)?),
     })
+}
+
+/// As many as the machine lets, at once: programs do not ask for more by themselves. Engines do the same.
+fn open_files(node: &Node) -> Rlimit {
+    Rlimit { resource: libc::RLIMIT_NOFILE, soft: node.open_files, hard: node.open_files }
 }
 
 impl<'a> Resolved<'a> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
+use rustix::process::Resource;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +31,10 @@ const LOG_BYTES: u64 = 10 << 20;
 const LOG_FILES: u32 = 5;
 /// What keeps one Pod from taking all processes of the machine.
 const PIDS: u64 = 4096;
+
+/// Where the machine sets no limit, which the kernel does.
+const OPEN_FILES: u64 = 1 << 20;
+
 
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
@@ -158,6 +163,7 @@ fn describe(
         memory: capacity.memory,
         allocatable: capacity.allocatable,
         pids_per_pod: Some(PIDS),
+        open_files: rustix::process::getrlimit(Resource::Nofile).maximum.unwrap_or(OPEN_FILES),
         cgroup: identity.cgroup().into(),
         domain: DOMAIN.to_owned(),
         name_servers: vec![connectivity.node().to_string()],

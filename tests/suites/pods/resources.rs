@@ -72,6 +72,21 @@ os._exit(0)";
     stage.finish().await
 }
 
+/// The node was started with few, as services are.
+#[tokio::test]
+async fn as_many_files_can_be_open_as_the_machine_lets() -> Result<()> {
+    let stage = Stage::set().await?;
+    let ours = std::fs::read_to_string("/proc/self/limits")?;
+    let line = ours.lines().find(|line| line.starts_with("Max open files")).unwrap_or_default();
+    let most = line.split_whitespace().nth(4).unwrap_or_default();
+    let (script, expected) = ("ulimit -Sn; ulimit -Hn", format!("{most}\n{most}"));
+    let waiting = sh(&format!("{script}; trap 'exit 0' TERM; while :; do sleep 0.1; done"));
+    stage.start("open", once(waiting)).await?;
+    assert_eq!(stage.logs("open", "main").await?, expected);
+    assert_eq!(stage.exec("open", script).await?, expected);
+    stage.finish().await
+}
+
 /// Reason and message of a Pod that has failed.
 fn failure(pod: &Pod) -> (&str, &str) {
     assert_eq!(phase(pod), "Failed");

@@ -21,6 +21,11 @@ pub(crate) enum Pods<'a> {
 }
 
 impl Pods<'_> {
+    /// How many files the program may have open. Where that is tested, few, as services are started: Pods get more.
+    fn files(self) -> &'static str {
+        if matches!(self, Self::Told(_)) { "ulimit -S -n 1024" } else { ":" }
+    }
+
     fn arguments(self) -> Vec<String> {
         match self {
             Self::Left => vec!["--no-node".to_owned()],
@@ -42,7 +47,9 @@ impl Embedded {
         let directory = std::env::temp_dir().join(format!("asb-test-{}", std::process::id()));
         fs::create_dir_all(&directory).with_context(|| format!("create {}", directory.display()))?;
         let log = fs::File::create(directory.join("log")).context("create the log")?;
-        let process = Command::new(program)
+        let process = Command::new("sh")
+            .args(["-c", &format!("{}; exec \"$0\" \"$@\"", pods.files())])
+            .arg(program)
             .args(["up", "--no-operator", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(&directory)
             .args(pods.arguments())

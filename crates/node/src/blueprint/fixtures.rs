@@ -110,6 +110,7 @@ fn node() -> Node {
         memory: 8 << 30,
         allocatable: read(json!({"cpu": "2", "memory": "7Gi"})),
         pids_per_pod: Some(4096),
+        open_files: 524_288,
         cgroup: "asb".into(),
         domain: "cluster.local".into(),
         name_servers: vec!["10.0.0.10".into()],
