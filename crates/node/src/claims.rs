@@ -9,6 +9,7 @@ mod work;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
@@ -24,6 +25,7 @@ use self::work::{Job, Told, jobs};
 use crate::cache::Cache;
 use crate::events::Events;
 use crate::settings::Settings;
+use crate::trash::Trash;
 use crate::volumes::{Layout, claim, provisioner};
 
 /// What could not be done is tried again after this long; what was decided too early, as soon as more shows.
@@ -55,11 +57,12 @@ impl Claims {
         pods: Cache<Pod>,
         claims: Cache<PersistentVolumeClaim>,
         events: &Events,
+        trash: &Arc<Trash>,
     ) -> Result<Self, Error> {
         let layout = Layout::new(&settings.root);
         let (volumes, classes) = (Cache::all_of(&client), Cache::all_of(&client));
-        let swept = layout.clone();
-        tokio::task::spawn_blocking(move || provisioner::sweep(&swept)).await??;
+        let (swept, trash) = (layout.clone(), Arc::clone(trash));
+        tokio::task::spawn_blocking(move || provisioner::sweep(&swept, &trash)).await??;
         let events = events.speaking_as("persistentvolume-controller");
         let worker = Worker { client, layout, node: settings.name.clone(), events };
         worker.make_class().await.map_err(Error::Class)?;

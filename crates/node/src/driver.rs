@@ -29,5 +29,6 @@ pub use tools::Tools;
 /// Keeps Pods until it is told to stop. They go on then without anybody to keep them.
 pub async fn run(tools: Arc<Tools>, stop: CancellationToken) {
     let expulsion = expulsion::run(Arc::clone(&tools), stop.clone());
-    tokio::join!(supervisor::Supervisor::new(tools).run(stop), expulsion);
+    let emptying = Arc::clone(&tools.trash).keep_empty(stop.clone());
+    tokio::join!(supervisor::Supervisor::new(tools).run(stop), expulsion, emptying);
 }

@@ -23,4 +23,5 @@ pub mod settings;
 pub mod shim;
 pub mod streams;
 pub mod sys;
+pub mod trash;
 pub mod volumes;

@@ -26,6 +26,7 @@ use crate::runtimes;
 use crate::scheduling::{Scheduling, Sources};
 use crate::settings::{DOMAIN, Settings};
 use crate::streams::Streams;
+use crate::trash::Trash;
 
 const LOG_BYTES: u64 = 10 << 20;
 const LOG_FILES: u32 = 5;
@@ -91,7 +92,9 @@ impl Node {
             namespaces: Cache::all_of(&client),
             claims: volume_claims.clone(),
         };
-        let claims = Claims::start(client.clone(), settings, pods.clone(), volume_claims, &events).await?;
+        let trash = Trash::of(&settings.root);
+        let claims =
+            Claims::start(client.clone(), settings, pods.clone(), volume_claims, &events, &trash).await?;
         let scheduling = Scheduling::start(client.clone(), &settings.name, sources, &events);
         let streams = Streams::new(settings.root.clone(), pods.clone());
         let node = describe(settings, &identity, &presence, &connectivity);
@@ -109,6 +112,7 @@ impl Node {
             images,
             claims,
             events,
+            trash,
             pods,
             client,
         };

@@ -18,7 +18,6 @@ use super::lookups;
 use super::sources::{Change, Changes};
 use super::tools::Tools;
 use crate::shim::cleanup;
-use crate::volumes::removal;
 
 pub(super) struct Supervisor {
     tools: Arc<Tools>,
@@ -139,7 +138,8 @@ impl Supervisor {
         admit(pod, &refusals, &Site { node: &node, pods: &others, namespaces: &namespaces }).err()
     }
 
-    /// Removes what is left of Pods that the API does not know any more, or knows under another UID.
+    /// Ends what is left of Pods that the API does not know any more, or knows under another UID. Their files go beside what
+    /// comes after: there may be many.
     async fn clear_strangers(&self) {
         let known: BTreeSet<String> = self.bound().map(|(uid, _)| uid).collect();
         let uids = known.iter().map(|uid| uid.as_str().into()).collect();
@@ -158,7 +158,7 @@ fn clear(tools: &Tools, known: &BTreeSet<String>) -> io::Result<()> {
     for (uid, path) in directories(&tools.root)? {
         if !known.contains(&uid) {
             tracing::info!(uid, "removing what a Pod left that is gone");
-            if let Err(error) = cleanup::remove(&tools.directory(&uid)) {
+            if let Err(error) = put_aside(tools, &uid) {
                 tracing::warn!(%error, path = %path.display(), "cannot remove what a Pod left");
             }
         }
@@ -171,9 +171,16 @@ fn clear(tools: &Tools, known: &BTreeSet<String>) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_known = name.rsplit_once('_').is_some_and(|(_, uid)| known.contains(uid));
-        if !is_known && let Err(error) = removal::remove(&entry.path()) {
+        if !is_known && let Err(error) = tools.trash.put(&entry.path()) {
             tracing::warn!(%error, name, "cannot remove the logs of a Pod that is gone");
         }
     }
     Ok(())
+}
+
+fn put_aside(tools: &Tools, uid: &str) -> Result<(), cleanup::Error> {
+    let directory = tools.directory(uid);
+    cleanup::end(&directory)?;
+    let failed = |error| cleanup::Error::Remove(directory.root().to_owned(), error);
+    tools.trash.put(directory.root()).map_err(failed)
 }

@@ -19,6 +19,7 @@ use crate::images::Images;
 use crate::shim::client::Program;
 use crate::shim::directory::Directory;
 use crate::shim::plan::Runtime;
+use crate::trash::Trash;
 use crate::volumes::Layout;
 
 pub struct Tools {
@@ -35,6 +36,7 @@ pub struct Tools {
     pub connectivity: Connectivity,
     pub claims: Claims,
     pub events: Events,
+    pub trash: Arc<Trash>,
     pub pods: Cache<Pod>,
     pub services: Cache<Service>,
     pub nodes: Cache<Node>,

@@ -11,6 +11,7 @@ use super::layout::Layout;
 use super::names;
 use super::quota::{self, Enforcement};
 use super::removal::remove;
+use crate::trash::Trash;
 
 /// Anyone in a Pod may use it, as with other provisioners of directories; a group is given it by the Pod.
 const MODE: u32 = 0o777;
@@ -134,10 +135,13 @@ fn delete_with(layout: &Layout, name: &str, gate: Gate<'_>) -> Result<(), Error>
     remove(&old)
 }
 
-/// Removes what earlier processes left half made or half removed.
-pub fn sweep(layout: &Layout) -> Result<(), Error> {
+/// Puts aside what earlier processes left half made or half removed.
+pub fn sweep(layout: &Layout, trash: &Trash) -> Result<(), Error> {
     let is_left = |name: &String| name.starts_with(NEW) || name.starts_with(OLD);
-    entries(layout)?.into_iter().filter(is_left).try_for_each(|name| remove(&layout.persistent().join(name)))
+    entries(layout)?.into_iter().filter(is_left).try_for_each(|name| {
+        let path = layout.persistent().join(name);
+        trash.put(&path).map_err(failed("remove", &path))
+    })
 }
 
 fn entries(layout: &Layout) -> Result<Vec<String>, Error> {
@@ -208,7 +212,7 @@ mod tests {
             let before = list(&layout).unwrap().len();
             assert!(before == 0 || layout.data("v").unwrap().is_dir());
             provision(&layout, "v", &record("u1")).unwrap();
-            sweep(&layout).unwrap();
+            sweep(&layout, &Trash::of(folder)).unwrap();
             assert_eq!(entries(&layout).unwrap(), ["v"]);
         });
     }
@@ -228,7 +232,7 @@ mod tests {
                 }
             };
             assert!(delete_with(&layout, "v", &gate).is_err());
-            sweep(&layout).unwrap();
+            sweep(&layout, &Trash::of(folder.path())).unwrap();
             delete(&layout, "v").unwrap();
             assert_eq!(entries(&layout).unwrap(), [""; 0]);
         }

@@ -20,12 +20,17 @@ pub fn remove(path: &Path) -> Result<(), Error> {
 /// The same, for those who say themselves what went wrong. Whatever a container wrote is removed by this: what the standard
 /// library has for it takes a descriptor and a piece of the stack for each level, and a container makes as many as it likes.
 pub(crate) fn clear(path: &Path) -> io::Result<()> {
-    unless_missing(whole(path).map_err(io::Error::from))
+    clear_unless(path, &|| false)
 }
 
-fn whole(path: &Path) -> rustix::io::Result<()> {
+/// The same, until it is to stop: then it is interrupted, and what is left can be removed later.
+pub(crate) fn clear_unless(path: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
+    unless_missing(whole(path, stops).map_err(io::Error::from))
+}
+
+fn whole(path: &Path, stops: &dyn Fn() -> bool) -> rustix::io::Result<()> {
     let top = open(CWD, path)?;
-    let mut sweep = Sweep { top: &top, moved: 0 };
+    let mut sweep = Sweep { top: &top, moved: 0, stops };
     loop {
         let before = sweep.moved;
         sweep.empty(&top, 0)?;
@@ -40,6 +45,7 @@ struct Sweep<'a> {
     top: &'a OwnedFd,
     /// Directories that lay too deep and were brought up.
     moved: u64,
+    stops: &'a dyn Fn() -> bool,
 }
 
 impl Sweep<'_> {
@@ -54,6 +60,9 @@ impl Sweep<'_> {
     }
 
     fn entry(&mut self, directory: &OwnedFd, name: &CStr, depth: usize) -> rustix::io::Result<()> {
+        if (self.stops)() {
+            return Err(Errno::INTR);
+        }
         match unlinkat(directory, name, AtFlags::empty()) {
             Err(Errno::ISDIR | Errno::PERM) => {}
             Err(Errno::NOENT) => return Ok(()),

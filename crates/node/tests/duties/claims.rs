@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use asb_node::cache::Cache;
 use asb_node::claims::Claims;
+use asb_node::trash::Trash;
 use asb_node::volumes::provisioner::{self, Record};
 use asb_node::volumes::{Layout, claim};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
@@ -19,7 +20,9 @@ use crate::cluster::{Cluster, become_so, gone};
 
 async fn start(cluster: &Cluster) -> Result<Claims> {
     let (pods, claims) = (Cache::all_of(&cluster.client), Cache::all_of(&cluster.client));
-    Ok(Claims::start(cluster.client.clone(), &cluster.settings, pods, claims, &cluster.events()).await?)
+    let trash = Trash::of(&cluster.settings.root);
+    let (client, events) = (cluster.client.clone(), cluster.events());
+    Ok(Claims::start(client, &cluster.settings, pods, claims, &events, &trash).await?)
 }
 
 fn volumes(cluster: &Cluster) -> Api<PersistentVolume> {
