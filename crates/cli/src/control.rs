@@ -6,7 +6,7 @@ mod client;
 mod protocol;
 mod server;
 
-pub(crate) use client::{Connection, hello};
+pub(crate) use client::{Connection, halt, hello};
 pub(crate) use protocol::{Hello, Reply, Request};
 pub(crate) use server::Control;
 

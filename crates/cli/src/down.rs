@@ -8,12 +8,12 @@ use asb_node::halt;
 
 use crate::daemon::{self, Lock};
 use crate::place::Place;
-use crate::{age, output, session};
+use crate::{age, control, output, session};
 
 /// Stop the Agent Sandbox of this machine.
 ///
-/// The daemon ends, and so does everything that runs in sandboxes; objects, volumes and images stay, and the next `asb up`
-/// starts the same sandboxes again. With --keep-running only the daemon ends: sandboxes go on, and the next `asb up` finds
+/// The daemon ends, and so does everything that runs in sandboxes, with its hooks and signals; objects, volumes and images
+/// stay, and the next `asb up` starts the same sandboxes again. With --keep-running only the daemon ends: sandboxes go on, and the next `asb up` finds
 /// them. So it is too where the daemon is killed or crashes; `asb down` then ends what it left.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     keep_running: bool,
 
-    /// How long what runs in sandboxes has to end by itself
+    /// How long what runs in sandboxes has to end by itself, where its own grace is not shorter
     #[arg(long, value_name = "TIME", value_parser = age::duration, default_value = "10s", conflicts_with = "keep_running")]
     grace: Duration,
 }
@@ -45,10 +45,16 @@ struct Done {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let data_dir = arguments.place.directory()?;
-    let stopped = daemon::stop(&data_dir, MOST)?;
-    let mut done = Done { daemon: stopped.map(|pid| pid.as_raw_nonzero().get()), ..Done::default() };
     let root = daemon::node_root(&data_dir);
-    let running = halt::running(&root).context("cannot tell what runs in sandboxes")?;
+    let running = || halt::running(&root).context("cannot tell what runs in sandboxes");
+    let mut before = 0;
+    if daemon::holder(&data_dir)?.is_some() && !arguments.keep_running {
+        before = running()?.len();
+        session::block_on(control::halt(&data_dir, arguments.grace))?;
+    }
+    let stopped = daemon::stop(&data_dir, MOST + arguments.grace)?;
+    let mut done = Done { daemon: stopped.map(|pid| pid.as_raw_nonzero().get()), ..Done::default() };
+    let running = running()?;
     if arguments.keep_running {
         done.left = running.len();
     } else if asb_node::identity::Identity::is_known(&root) {
@@ -58,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             halt::end(&running, arguments.grace).await?;
             Ok(halt::clear(&root).await?)
         })?;
-        done.ended = running.len();
+        done.ended = running.len().max(before);
     }
     output::print(&said(&done, &data_dir))
 }

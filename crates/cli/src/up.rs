@@ -15,6 +15,7 @@ use anyhow::{Context, Result};
 use asb_apiserver::server::{Config, Error, Server, prepare};
 use asb_operator::{Operator, Settings};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{Control, Hello};
@@ -142,20 +143,24 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
         greeting::of(&hello, &data_dir, start.elapsed(), Mode::Foreground)
     };
     output::print(&words)?;
-    let control = Control { hello, images: node.images() }.spawn(&data_dir, stop.clone())?;
+    let (halts, mut halted) = mpsc::channel(1);
+    let control = Control { hello, images: node.images(), halts }.spawn(&data_dir, stop.clone())?;
     let is_watched = !arguments.background && terminal::has_reader();
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        () = memory::keep_small() => {}
-        () = summary::show(&watched), if is_watched => {}
-    }
+    let halt = tokio::select! {
+        // Whoever asks for it tells the process to end as well.
+        biased;
+        grace = halted.recv() => grace,
+        _ = interrupt.recv() => None,
+        _ = terminate.recv() => None,
+        () = memory::keep_small() => None,
+        () = summary::show(&watched), if is_watched => None,
+    };
     // What the operator has begun it finishes while the server still answers.
     done.cancel();
     if let Some(working) = working {
         working.await.context("the operator ended badly")?;
     }
-    runner.stop().await;
+    runner.stop(halt).await;
     stop.cancel();
     control.await.context("the listener for commands ended badly")?;
     serving.await.context("the server ended badly")

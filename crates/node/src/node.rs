@@ -4,10 +4,14 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use asb_core::pod::lifecycle::Halt;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use rustix::process::Resource;
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +40,8 @@ const PIDS: u64 = 4096;
 /// Where the machine sets no limit, which the kernel does.
 const OPEN_FILES: u64 = 1 << 20;
 
+/// How long after their grace containers may take to be killed, and to be told of.
+const LATE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
@@ -62,6 +68,9 @@ pub struct Node {
     _presence: Presence,
     _scheduling: Scheduling,
     driver: JoinHandle<()>,
+    halt: watch::Sender<Option<Halt>>,
+    /// Nothing runs on it any more.
+    rested: CancellationToken,
     stop: CancellationToken,
     root: PathBuf,
 }
@@ -98,6 +107,7 @@ impl Node {
         let scheduling = Scheduling::start(client.clone(), &settings.name, sources, &events);
         let streams = Streams::new(settings.root.clone(), pods.clone());
         let node = describe(settings, &identity, &presence, &connectivity);
+        let (halt, rested) = (watch::Sender::new(None), CancellationToken::new());
         let tools = Tools {
             runtimes: runtimes::find(&settings.runtimes),
             root: settings.root.clone(),
@@ -113,17 +123,39 @@ impl Node {
             claims,
             events,
             trash,
+            halt: halt.clone(),
+            rested: rested.clone(),
             pods,
             client,
         };
         let (stop, root) = (CancellationToken::new(), settings.root.clone());
         let driver = tokio::spawn(driver::run(Arc::new(tools), stop.clone()));
-        Ok(Self { streams, connectivity, _presence: presence, _scheduling: scheduling, driver, stop, root })
+        Ok(Self {
+            streams,
+            connectivity,
+            _presence: presence,
+            _scheduling: scheduling,
+            driver,
+            halt,
+            rested,
+            stop,
+            root,
+        })
     }
 
     /// What goes in and out of its Pods.
     pub fn streams(&self) -> &Streams {
         &self.streams
+    }
+
+    /// Stops what runs in Pods, each with its hooks, its signal and its own grace, but none for longer than this; then stops.
+    /// Whoever starts the node again starts them again.
+    pub async fn halt(self, grace: Duration) {
+        self.halt.send_replace(Some(Halt { since: Timestamp::now(), grace }));
+        if tokio::time::timeout(grace + LATE, self.rested.cancelled()).await.is_err() {
+            tracing::warn!("not everything that runs in Pods has stopped in time");
+        }
+        self.stop().await;
     }
 
     /// Leaves Pods, links and rules as they are; where no Pod runs, nothing is left but files.

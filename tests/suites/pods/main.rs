@@ -6,6 +6,7 @@ mod alone;
 mod claims;
 mod commands;
 mod environment;
+mod halts;
 mod hooks;
 mod images;
 mod lives;

@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
@@ -70,6 +72,16 @@ pub(crate) async fn hello(data_dir: &Path) -> Result<Option<Hello>> {
         Some(connection) => connection.ask(&Request::Hello, drop).await.map(Some),
         None => Ok(None),
     }
+}
+
+/// Has the daemon of a directory stop what runs in Pods, and end. An older one does not know how, and is left as it is.
+pub(crate) async fn halt(data_dir: &Path, grace: Duration) -> Result<()> {
+    if let Some(connection) = Connection::open(data_dir).await?
+        && let Err(error) = connection.ask::<Value>(&Request::Halt { grace }, drop).await
+    {
+        tracing::debug!(%error, "the daemon does not stop Pods by itself");
+    }
+    Ok(())
 }
 
 /// A path can be longer than an address may be; one through a descriptor is not.

@@ -1,6 +1,7 @@
 //! What is said on the socket.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +16,8 @@ pub(crate) enum Request {
     Hello,
     /// Work on the images of the node.
     Image(Task),
+    /// Stop what runs in Pods, none of them with more than this grace, and end.
+    Halt { grace: Duration },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,13 +56,14 @@ mod tests {
         let lines = [
             serde_json::to_string(&Request::Hello).unwrap(),
             serde_json::to_string(&Request::Image(Task::Prune { all: true })).unwrap(),
+            serde_json::to_string(&Request::Halt { grace: Duration::from_millis(1500) }).unwrap(),
             serde_json::to_string(&Reply::Done(serde_json::to_value(&hello).unwrap())).unwrap(),
             serde_json::to_string(&Reply::Failed("no".to_owned())).unwrap(),
         ];
         insta::assert_snapshot!(lines.join("\n"));
         let read: Request = serde_json::from_str(&lines[1]).unwrap();
         assert_eq!(read, Request::Image(Task::Prune { all: true }));
-        let Reply::Done(value) = serde_json::from_str(&lines[2]).unwrap() else { panic!("{}", lines[2]) };
+        let Reply::Done(value) = serde_json::from_str(&lines[3]).unwrap() else { panic!("{}", lines[3]) };
         assert_eq!(serde_json::from_value::<Hello>(value).unwrap(), hello);
     }
 }

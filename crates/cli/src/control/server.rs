@@ -5,9 +5,11 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use asb_node::images::Images;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
@@ -30,6 +32,8 @@ pub(crate) struct Control {
     pub(crate) hello: Hello,
     /// None where the daemon runs no node.
     pub(crate) images: Option<Arc<Images>>,
+    /// Passes on that everything is to stop, and how long it may take.
+    pub(crate) halts: mpsc::Sender<Duration>,
 }
 
 impl Control {
@@ -76,6 +80,11 @@ impl Control {
     async fn answer(&self, line: &str, writer: &mut OwnedWriteHalf) -> Result<Reply> {
         match serde_json::from_str(line).context("not a request that this daemon knows")? {
             Request::Hello => Ok(Reply::Done(serde_json::to_value(&self.hello)?)),
+            Request::Halt { grace } => {
+                // Who is being stopped already takes no other word.
+                let _ = self.halts.try_send(grace);
+                Ok(Reply::Done(Value::Null))
+            }
             Request::Image(task) => {
                 let why = || format!("this daemon has no images: {}", self.hello.node);
                 let images = self.images.as_ref().with_context(why)?;

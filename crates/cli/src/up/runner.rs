@@ -1,5 +1,7 @@
 //! Who runs the Pods of `asb up`.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use asb_fake_kubelet::FakeKubelet;
 use asb_node::node::Node;
@@ -39,12 +41,13 @@ impl Runner {
         }
     }
 
-    /// Pods that run go on.
-    pub(super) async fn stop(self) {
-        match self {
-            Self::Node(node) => node.stop().await,
-            Self::Pretended(kubelet) => drop(kubelet.shutdown().await),
-            Self::Nobody => {}
+    /// Pods that run go on, unless they are to end within a time.
+    pub(super) async fn stop(self, halt: Option<Duration>) {
+        match (self, halt) {
+            (Self::Node(node), Some(grace)) => node.halt(grace).await,
+            (Self::Node(node), None) => node.stop().await,
+            (Self::Pretended(kubelet), _) => drop(kubelet.shutdown().await),
+            (Self::Nobody, _) => {}
         }
     }
 }

@@ -26,7 +26,17 @@ pub struct Sight<'a> {
     pub observed: &'a Observed,
     /// What keeps this node from running it, if it does not run yet.
     pub rejection: Option<&'a Rejection>,
+    /// Set when the node goes down, and everything on it is to stop for now.
+    pub halt: Option<Halt>,
     pub now: Timestamp,
+}
+
+/// The node goes down: containers stop, and whoever comes next starts again what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halt {
+    pub since: Timestamp,
+    /// The most that any container gets to end by itself.
+    pub grace: Duration,
 }
 
 /// What to do, in this order, and when to look again if nothing happens.
@@ -107,9 +117,11 @@ pub enum Action {
 pub fn plan(sight: Sight<'_>) -> Plan {
     let Some(spec) = sight.pod.spec.as_ref() else { return Plan::default() };
     let mut plan = Plan::default();
-    match sight.observed.ending.clone().or_else(|| begin_ending(spec, sight, &mut plan)) {
-        Some(ending) => winding_down::steps(spec, sight, &ending, &mut plan),
-        None => live(spec, sight, &mut plan),
+    let ending = sight.observed.ending.clone().or_else(|| begin_ending(spec, sight, &mut plan));
+    match (ending, sight.halt) {
+        (Some(ending), _) => winding_down::steps(spec, sight, &ending, &mut plan),
+        (None, Some(halt)) => winding_down::rest(spec, sight, halt, &mut plan),
+        (None, None) => live(spec, sight, &mut plan),
     }
     plan
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use asb_core::pod::backoff::Backoff;
-use asb_core::pod::lifecycle::{Sight, plan};
+use asb_core::pod::lifecycle::{Halt, Sight, plan};
 use asb_core::pod::observed::{Observed, SandboxState, Volumes};
 use asb_core::pod::probe::ProbeKind;
 use asb_core::pod::scheduler::Rejection;
@@ -47,6 +47,7 @@ pub(super) struct Keeper {
     inbox: mpsc::UnboundedReceiver<Outcome>,
     news: watch::Receiver<Option<Arc<Pod>>>,
     files: Arc<Notify>,
+    halt: watch::Receiver<Option<Halt>>,
     pub(super) probes: BTreeMap<(String, u32, ProbeKind), AbortHandle>,
     pub(super) shim: Option<AbortHandle>,
     pub(super) tokens: Arc<Mutex<Tokens>>,
@@ -92,6 +93,7 @@ impl Keeper {
         });
         Self {
             uid: text(&pod.metadata.uid),
+            halt: tools.halt.subscribe(),
             told: pod.status.clone(),
             story: journal.observed.clone(),
             tools,
@@ -129,11 +131,12 @@ impl Keeper {
             pod: &self.pod,
             observed: &self.journal.observed,
             rejection: self.rejection.as_ref(),
+            halt: *self.halt.borrow(),
             now: Timestamp::now(),
         }
     }
 
-    /// Returns when nothing of the Pod is left on this machine.
+    /// Returns when nothing of the Pod is left on this machine, or when the node goes down and it has stopped.
     pub(super) async fn run(mut self) {
         self.recover().await;
         let files = Arc::clone(&self.files);
@@ -142,6 +145,9 @@ impl Keeper {
             let next_look = self.step();
             if self.is_over() {
                 return self.forget().await;
+            }
+            if self.rests() {
+                return;
             }
             let sleep = async {
                 match next_look {
@@ -152,6 +158,7 @@ impl Keeper {
             tokio::select! {
                 Some(outcome) = self.inbox.recv() => self.note(outcome),
                 Ok(()) = self.news.changed() => self.hear(),
+                Ok(()) = self.halt.changed() => {}
                 () = sleep => {}
                 _ = round.tick() => self.make_round(),
                 () = files.notified() => self.make_round(),
@@ -230,6 +237,11 @@ impl Keeper {
         pod.metadata.deletion_grace_period_seconds = Some(0);
         self.pod = Arc::new(pod);
         self.is_gone = true;
+    }
+
+    /// Whether the node goes down, nothing of the Pod runs any more, and that has been told.
+    fn rests(&self) -> bool {
+        self.halt.borrow().is_some() && !self.journal.observed.is_live() && !self.is_telling
     }
 
     fn is_over(&self) -> bool {

@@ -56,10 +56,15 @@ impl Supervisor {
         self.tools.nodes.ready().await;
         self.clear_strangers().await;
         let mut sources = Changes::follow(&self.tools.client);
+        let mut halt = self.tools.halt.subscribe();
         loop {
             self.look();
+            if halt.borrow_and_update().is_some() && self.keepers.is_empty() {
+                self.tools.rested.cancel();
+            }
             tokio::select! {
                 () = stop.cancelled() => return,
+                Ok(()) = halt.changed() => {}
                 Ok(()) = changes.changed() => {}
                 Some(change) = sources.next() => self.pass_on(&change),
                 Some(ended) = self.keepers.join_next() => self.note_end(ended),

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use asb_core::pod::lifecycle::Halt;
 use asb_core::pod::support::Allowances;
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::ids::Ids;
 use crate::blueprint;
@@ -37,6 +40,9 @@ pub struct Tools {
     pub claims: Claims,
     pub events: Events,
     pub trash: Arc<Trash>,
+    /// Tells that the node goes down, and that nothing runs on it any more.
+    pub halt: watch::Sender<Option<Halt>>,
+    pub rested: CancellationToken,
     pub pods: Cache<Pod>,
     pub services: Cache<Service>,
     pub nodes: Cache<Node>,

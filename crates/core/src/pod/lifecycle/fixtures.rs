@@ -1,12 +1,13 @@
 //! Pods and what is known of them, for tests.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use super::{Plan, Sight, plan};
+use super::{Halt, Plan, Sight, plan};
 use crate::conditions::whole_seconds;
 use crate::pod::observed::{
     Attempt, Cause, Container, Ending, Exit, ExitReason, Hook, Image, Observed, Sandbox, SandboxState, State,
@@ -25,13 +26,14 @@ pub(crate) struct Case {
     pub(crate) pod: Pod,
     pub(crate) observed: Observed,
     pub(crate) rejection: Option<Rejection>,
+    pub(crate) halt: Option<Halt>,
     pub(crate) now: Timestamp,
 }
 
 pub(crate) fn case(spec: Value) -> Case {
     let metadata = json!({"name": "p", "namespace": "n", "uid": "u", "generation": 1});
     let pod = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap();
-    Case { pod, observed: Observed::default(), rejection: None, now: at(1000) }
+    Case { pod, observed: Observed::default(), rejection: None, halt: None, now: at(1000) }
 }
 
 pub(crate) fn container(name: &str) -> Value {
@@ -40,7 +42,8 @@ pub(crate) fn container(name: &str) -> Value {
 
 impl Case {
     pub(crate) fn sight(&self) -> Sight<'_> {
-        Sight { pod: &self.pod, observed: &self.observed, rejection: self.rejection.as_ref(), now: self.now }
+        let Self { pod, observed, rejection, halt, now } = self;
+        Sight { pod, observed, rejection: rejection.as_ref(), halt: *halt, now: *now }
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -92,6 +95,12 @@ impl Case {
     pub(crate) fn deleted(mut self, grace: i64) -> Self {
         self.pod.metadata.deletion_timestamp = Some(whole_seconds(self.now));
         self.pod.metadata.deletion_grace_period_seconds = Some(grace);
+        self
+    }
+
+    /// The node goes down, and leaves containers this long.
+    pub(crate) fn halted(mut self, since: i64, seconds: u64) -> Self {
+        self.halt = Some(Halt { since: at(since), grace: Duration::from_secs(seconds) });
         self
     }
 

@@ -242,6 +242,22 @@ fn a_deleted_pod_is_signalled_and_killed_when_its_grace_is_over() {
 }
 
 #[test]
+fn a_node_that_goes_down_stops_containers_in_its_own_time_and_starts_none() {
+    let down = one().housed().running("a", 900).halted(1000, 10);
+    assert_eq!(down.plan().actions, [begin("a", StopCause::Pod, 30), signal("a")]);
+    let signalled = |attempt: &mut Attempt| {
+        let stop = Stop::begin(StopCause::Pod, Duration::from_secs(30), at(1000));
+        attempt.stop = Some(Stop { signalled: Some(at(1000)), ..stop });
+    };
+    let stopping = down.attempt("a", signalled);
+    assert_eq!(stopping.clone().now(1009).plan().next_look, Some(at(1010)));
+    assert_eq!(stopping.now(1010).plan().actions, [kill("a")]);
+    let over = one().housed().exited("a", 0, 999);
+    assert_eq!(over.clone().plan().actions, [prepare("a", 1)]);
+    assert_eq!(over.halted(1000, 10).plan(), Plan::default(), "nothing is started, and nothing cleared away");
+}
+
+#[test]
 fn the_hook_before_the_end_takes_from_the_grace() {
     let mut hooked = container("a");
     hooked["lifecycle"] = json!({"preStop": {"sleep": {"seconds": 9}}});

@@ -7,23 +7,40 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::stopping::{self, Stopping};
-use super::{Action, Plan, Sight, name};
+use super::{Action, Halt, Plan, Sight, name};
 use crate::pod::clock;
 use crate::pod::member::{Member, Role, members};
 use crate::pod::observed::{Cause, Container, Ending, SandboxState, Stop, StopCause, Volumes};
 
 pub(super) fn steps(spec: &PodSpec, sight: Sight<'_>, ending: &Ending, plan: &mut Plan) {
+    let grace = |member: Member<'_>| grace(spec, member, sight, ending);
     let members = members(spec);
-    let live =
-        |member: &Member<'_>| sight.observed.container(member.name()).and_then(Container::live).is_some();
-    if members.iter().any(live) {
-        for (place, member) in members.iter().enumerate().filter(|(_, member)| live(member)) {
-            let turn = is_turn(*member, place, &members, &live);
-            stop(spec, *member, turn, sight, ending, plan);
-        }
-    } else {
+    if !stop_all(&members, sight, ending.since, &grace, plan) {
         clear(&members, sight, plan);
     }
+}
+
+/// The same without an end: containers stop, and everything else stays for whoever comes next.
+pub(super) fn rest(spec: &PodSpec, sight: Sight<'_>, halt: Halt, plan: &mut Plan) {
+    let grace = |member: Member<'_>| stopping::grace(spec, member, StopCause::Pod);
+    stop_all(&members(spec), sight, halt.since, &grace, plan);
+}
+
+/// Whether there is anything left to stop.
+fn stop_all(
+    members: &[Member<'_>],
+    sight: Sight<'_>,
+    since: Timestamp,
+    grace: &dyn Fn(Member<'_>) -> Duration,
+    plan: &mut Plan,
+) -> bool {
+    let live =
+        |member: &Member<'_>| sight.observed.container(member.name()).and_then(Container::live).is_some();
+    for (place, member) in members.iter().enumerate().filter(|(_, member)| live(member)) {
+        let turn = is_turn(*member, place, members, &live);
+        stop(*member, turn, sight, since, grace(*member), plan);
+    }
+    members.iter().any(live)
 }
 
 /// A sidecar waits for the containers proper and for the sidecars after it.
@@ -41,19 +58,26 @@ fn is_turn(
     member.role != Role::Sidecar || !members.iter().enumerate().any(waits_for)
 }
 
-fn stop(spec: &PodSpec, member: Member<'_>, turn: bool, sight: Sight<'_>, ending: &Ending, plan: &mut Plan) {
+fn stop(
+    member: Member<'_>,
+    turn: bool,
+    sight: Sight<'_>,
+    since: Timestamp,
+    grace: Duration,
+    plan: &mut Plan,
+) {
     let Some(attempt) = sight.observed.attempt(member.name()) else { return };
-    let grace = grace(spec, member, sight, ending);
     let begun = attempt.stop.clone();
     let stop = begun.clone().unwrap_or_else(|| Stop::begin(StopCause::Pod, grace, sight.now));
-    let deadline = clock::later(stop.begun, stop.grace).min(latest(ending, grace, stop.begun));
+    let deadline = clock::later(stop.begun, stop.grace).min(latest(since, grace, stop.begun));
+    let deadline = sight.halt.map_or(deadline, |halt| deadline.min(clock::later(halt.since, halt.grace)));
     let stopping = Stopping { member, attempt, stop: &stop, deadline, turn, now: sight.now };
     if begun.is_some() { stopping.steps(plan) } else { stopping.begin(plan) }
 }
 
 /// By when the whole Pod must be down. A clock that was set back counts from the stop.
-fn latest(ending: &Ending, grace: Duration, begun: Timestamp) -> Timestamp {
-    clock::later(ending.since.min(begun), grace)
+fn latest(since: Timestamp, grace: Duration, begun: Timestamp) -> Timestamp {
+    clock::later(since.min(begun), grace)
 }
 
 /// Who deletes a Pod may say how long it has; nobody waits for one that was refused.
