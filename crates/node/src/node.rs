@@ -100,6 +100,7 @@ impl Node {
             nodes: presence.nodes(),
             namespaces: Cache::all_of(&client),
             claims: volume_claims.clone(),
+            classes: Cache::all_of(&client),
         };
         let trash = Trash::of(&settings.root);
         let claims =

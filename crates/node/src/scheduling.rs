@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use asb_core::pod::selection::Labels;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::StorageClass;
 use kube::{Client, ResourceExt};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -22,6 +23,7 @@ use self::memory::{Memory, Snapshot};
 use self::writes::{Done, Outcome, Writer};
 use crate::cache::Cache;
 use crate::events::Events;
+use crate::volumes::claim;
 
 /// How soon Pods that wait are looked at again, whatever happens meanwhile. New ones are looked at at once.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -34,6 +36,7 @@ pub struct Sources {
     pub nodes: Cache<Node>,
     pub namespaces: Cache<Namespace>,
     pub claims: Cache<PersistentVolumeClaim>,
+    pub classes: Cache<StorageClass>,
 }
 
 /// The scheduler, for as long as this lives.
@@ -93,7 +96,9 @@ impl Scheduler {
         }
         let (namespaces, claims) = (self.sources.labels(), &self.sources.claims);
         let claim = |namespace: &str, name: &str| claims.get(namespace, name);
-        let snapshot = Snapshot { node: &node, pods, namespaces: &namespaces, claim: &claim };
+        let is_delayed = |claim: &PersistentVolumeClaim| self.sources.is_delayed(claim);
+        let snapshot =
+            Snapshot { node: &node, pods, namespaces: &namespaces, claim: &claim, is_delayed: &is_delayed };
         self.memory.plan(&snapshot, now, |step| {
             let writer = self.writer.clone();
             self.writes.spawn(async move { writer.carry_out(step).await });
@@ -122,7 +127,7 @@ async fn until(time: Option<Instant>) {
 }
 
 /// Whatever changes first.
-struct Changes([watch::Receiver<u64>; 4]);
+struct Changes([watch::Receiver<u64>; 5]);
 
 impl Changes {
     async fn any(&mut self) {
@@ -138,11 +143,20 @@ impl Sources {
         self.nodes.ready().await;
         self.namespaces.ready().await;
         self.claims.ready().await;
+        self.classes.ready().await;
     }
 
     fn changes(&self) -> Changes {
-        let Self { pods, nodes, namespaces, claims } = self;
-        Changes([pods.changes(), nodes.changes(), namespaces.changes(), claims.changes()])
+        let Self { pods, nodes, namespaces, claims, classes } = self;
+        let changes =
+            [pods.changes(), nodes.changes(), namespaces.changes(), claims.changes(), classes.changes()];
+        Changes(changes)
+    }
+
+    fn is_delayed(&self, claim: &PersistentVolumeClaim) -> bool {
+        let name = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref());
+        let class = name.and_then(|name| self.classes.get("", name));
+        class.is_some_and(|class| claim::is_delayed(&class))
     }
 
     fn labels(&self) -> BTreeMap<String, Labels> {

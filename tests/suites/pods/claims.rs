@@ -5,7 +5,7 @@ use asb_tests::wait;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::spec::{With, idle, once, sh};
@@ -133,6 +133,80 @@ async fn a_claim_is_as_large_as_it_asks_for() -> Result<()> {
     let claim = stage.namespace.api::<PersistentVolumeClaim>().get("owner-v").await?;
     let capacity = claim.status.and_then(|status| status.capacity?.remove("storage"));
     assert_eq!(capacity.map(|size| size.0).as_deref(), Some("3Mi"));
+    stage.finish().await
+}
+
+/// A class of the test's own, whose volumes this node makes.
+async fn own_class(stage: &Stage, more: Value) -> Result<String> {
+    let name = format!("own-{}", stage.namespace.name());
+    let class = json!({"metadata": {"name": name}, "provisioner": "agent-sandbox.dev/local"}).with(more);
+    let classes: Api<StorageClass> = Api::all(stage.cluster.client());
+    classes.create(&PostParams::default(), &serde_json::from_value(class)?).await?;
+    Ok(name)
+}
+
+async fn drop_class(stage: &Stage, name: &str) -> Result<()> {
+    let classes: Api<StorageClass> = Api::all(stage.cluster.client());
+    classes.delete(name, &DeleteParams::default()).await?;
+    Ok(())
+}
+
+fn is_bound(claim: &PersistentVolumeClaim) -> bool {
+    claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
+}
+
+/// A Pod that does not run here does not count.
+#[tokio::test]
+async fn a_claim_may_wait_for_its_first_pod() -> Result<()> {
+    let stage = Stage::set().await?;
+    let class = own_class(&stage, json!({"volumeBindingMode": "WaitForFirstConsumer"})).await?;
+    let spec = wish().with(json!({"storageClassName": class}));
+    stage.put::<PersistentVolumeClaim>("late", json!({"spec": spec})).await?;
+    let told = stage.event("late", "WaitForFirstConsumer").await?;
+    assert_eq!(told, "waiting for first consumer to be created before binding");
+    let using =
+        holding(sh("touch /v/x && echo here"), json!({"persistentVolumeClaim": {"claimName": "late"}}));
+    let elsewhere = using.clone().with(json!({"nodeSelector": {"kubernetes.io/os": "plan9"}}));
+    stage.create("elsewhere", elsewhere).await?;
+    let is_told = |pod: &Pod| condition(pod, "PodScheduled") == Some(("False", "Unschedulable"));
+    stage.until("elsewhere", "Pending", is_told).await?;
+    let claims: Api<PersistentVolumeClaim> = stage.namespace.api();
+    assert!(!is_bound(&claims.get("late").await?));
+    assert_eq!(stage.run("first", using).await?, "here");
+    assert!(is_bound(&claims.get("late").await?));
+    drop_class(&stage, &class).await?;
+    stage.finish().await
+}
+
+fn capacity(claim: &PersistentVolumeClaim) -> Option<&str> {
+    Some(claim.status.as_ref()?.capacity.as_ref()?.get("storage")?.0.as_str())
+}
+
+#[tokio::test]
+async fn a_claim_grows_where_its_class_lets_it_and_never_shrinks() -> Result<()> {
+    let stage = Stage::set().await?;
+    let class = own_class(&stage, json!({"allowVolumeExpansion": true})).await?;
+    let claims: Api<PersistentVolumeClaim> = stage.namespace.api();
+    let spec = wish().with(json!({"storageClassName": class}));
+    stage.put::<PersistentVolumeClaim>("work", json!({"spec": spec})).await?;
+    stage.start("user", holding(idle(), json!({"persistentVolumeClaim": {"claimName": "work"}}))).await?;
+    stage.exec("user", "echo kept > /v/word").await?;
+    let ask = async |size: &str| {
+        let change = Patch::Merge(json!({"spec": {"resources": {"requests": {"storage": size}}}}));
+        claims.patch("work", &PatchParams::default(), &change).await
+    };
+    ask("3Mi").await?;
+    let grown = |claim: &PersistentVolumeClaim| capacity(claim) == Some("3Mi");
+    wait::for_object(&claims, "work", "grown", grown).await?;
+    assert_eq!(stage.exec("user", "cat /v/word").await?, "kept");
+    let refused = ask("2Mi").await.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("field can not be less than status.capacity"), "{refused}");
+    let fixed = Patch::Merge(json!({"allowVolumeExpansion": false}));
+    let classes: Api<StorageClass> = Api::all(stage.cluster.client());
+    classes.patch(&class, &PatchParams::default(), &fixed).await?;
+    let refused = ask("4Mi").await.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("must support resize"), "{refused}");
+    drop_class(&stage, &class).await?;
     stage.finish().await
 }
 

@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, PodSpec};
 
 use super::selection::Labels;
 pub use admission::{Rejection, admit};
-pub use claims::{claim_name, unready_claims};
+pub use claims::{SELECTED_NODE, check_claims, claim_name};
 use fit::Obstacle;
 pub use load::Load;
 
@@ -41,6 +41,8 @@ pub enum Decision {
     /// It waits for its gates to be taken off: condition PodScheduled with reason SchedulingGated.
     Gated(String),
     Bind,
+    /// It fits, and these claims of its waited for that: they are told the node, and it is bound when they have volumes.
+    Choose(Vec<String>),
     /// These Pods have to go first, most important first. The message is told meanwhile.
     Preempt {
         victims: Vec<Victim>,

@@ -64,10 +64,13 @@ impl Worker {
                 Box::pin(self.provision(&claim, &class, name, bytes)).await
             }
             Job::Bind { claim, volume } => Box::pin(self.bind(&claim, &volume)).await,
+            Job::Grow { claim, volume, bytes } => Box::pin(self.grow(&claim, &volume, bytes)).await,
             Job::Phase { volume, phase } => self.set_phase(&volume, phase).await.map(drop),
             Job::Delete(volume) => Box::pin(self.delete(&volume)).await,
             Job::Tell { claim, reason, message } => {
-                self.tell(&claim, Severity::Warning, reason, message);
+                let is_usual = reason == claim::FIRST_CONSUMER;
+                let severity = if is_usual { Severity::Normal } else { Severity::Warning };
+                self.tell(&claim, severity, reason, message);
                 Ok(())
             }
         };
@@ -140,6 +143,25 @@ impl Worker {
             })?,
         };
         Box::pin(self.bind(claim, &volume)).await
+    }
+
+    /// The disk first, then the volume, and last the claim, by which everybody sees it.
+    async fn grow(
+        &self,
+        claim: &PersistentVolumeClaim,
+        volume: &PersistentVolume,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let (layout, name) = (self.layout.clone(), volume.name_any());
+        spawn_blocking(move || provisioner::grow(&layout, &name, bytes)).await??;
+        let capacity = json!({"storage": claim::request(claim)});
+        let patch = Patch::Merge(json!({"metadata": {"uid": volume.uid()}, "spec": {"capacity": capacity}}));
+        self.volumes().patch(&volume.name_any(), &PatchParams::default(), &patch).await?;
+        let patch = Patch::Merge(json!({"metadata": {"uid": claim.uid()}, "status": {"capacity": capacity}}));
+        let claims = self.claims(&claim.namespace().unwrap_or_default());
+        claims.patch_status(&claim.name_any(), &PatchParams::default(), &patch).await?;
+        self.tell(claim, Severity::Normal, "VolumeResizeSuccessful", "Resize volume succeeded".to_owned());
+        Ok(())
     }
 
     /// The volume first, as with Kubernetes' controller: then no other claim gets it.

@@ -33,6 +33,12 @@ pub(super) enum Job {
         claim: Arc<PersistentVolumeClaim>,
         volume: Arc<PersistentVolume>,
     },
+    /// More room, for a claim that asks for it.
+    Grow {
+        claim: Arc<PersistentVolumeClaim>,
+        volume: Arc<PersistentVolume>,
+        bytes: u64,
+    },
     Phase {
         volume: Arc<PersistentVolume>,
         phase: &'static str,
@@ -57,7 +63,9 @@ impl Job {
         match self {
             Self::Make(_) => format!("new claim {namespace}/{name}"),
             Self::Tell { .. } => format!("words about {namespace}/{name}"),
-            Self::Provision { .. } | Self::Bind { .. } => format!("claim {namespace}/{name}"),
+            Self::Provision { .. } | Self::Bind { .. } | Self::Grow { .. } => {
+                format!("claim {namespace}/{name}")
+            }
             Self::Phase { .. } | Self::Delete(_) => format!("volume {name}"),
         }
     }
@@ -70,9 +78,10 @@ impl Job {
     fn metadata(&self) -> &ObjectMeta {
         match self {
             Self::Make(claim) => &claim.metadata,
-            Self::Provision { claim, .. } | Self::Bind { claim, .. } | Self::Tell { claim, .. } => {
-                &claim.metadata
-            }
+            Self::Provision { claim, .. }
+            | Self::Bind { claim, .. }
+            | Self::Grow { claim, .. }
+            | Self::Tell { claim, .. } => &claim.metadata,
             Self::Phase { volume, .. } | Self::Delete(volume) => &volume.metadata,
         }
     }
@@ -81,8 +90,8 @@ impl Job {
 pub(super) fn jobs(found: &Found<'_>, told: &mut Told) -> Vec<Job> {
     let mut jobs = brought_along(found);
     told.0.retain(|uid, _| found.claims.iter().any(|claim| claim.metadata.uid.as_ref() == Some(uid)));
-    for claim in found.claims.iter().filter(|claim| !is_settled(claim)) {
-        jobs.extend(of_claim(claim, found, told));
+    for claim in found.claims {
+        jobs.extend(if is_settled(claim) { of_settled(claim, found) } else { of_claim(claim, found, told) });
     }
     let claims: HashMap<_, _> = found.claims.iter().map(|claim| (place(&claim.metadata), claim)).collect();
     for volume in found.volumes {
@@ -141,6 +150,19 @@ fn of_claim(claim: &Arc<PersistentVolumeClaim>, found: &Found<'_>, told: &mut To
     }
 }
 
+/// A claim that has its volume may ask for more.
+fn of_settled(claim: &Arc<PersistentVolumeClaim>, found: &Found<'_>) -> Option<Job> {
+    let name = claim.spec.as_ref()?.volume_name.as_ref()?;
+    // Before the search: few ask for more.
+    let status = claim.status.as_ref().and_then(|status| status.capacity.as_ref()?.get("storage"));
+    if status == claim::request(claim) {
+        return None;
+    }
+    let volume = found.volumes.iter().find(|volume| volume.metadata.name.as_ref() == Some(name))?;
+    let bytes = claim::growth(claim, volume)?;
+    Some(Job::Grow { claim: Arc::clone(claim), volume: Arc::clone(volume), bytes })
+}
+
 fn of_volume(volume: &Arc<PersistentVolume>, claim: Option<&PersistentVolumeClaim>) -> Option<Job> {
     let claims: Vec<_> = claim.into_iter().collect();
     if reclaim(volume, &claims) == Reclaim::Delete {
@@ -184,6 +206,7 @@ mod tests {
             Job::Make(claim) => format!("make {}", claim.metadata.name.unwrap()),
             Job::Provision { name, .. } => format!("provision {name}"),
             Job::Bind { volume, .. } => format!("bind {}", volume.metadata.name.as_ref().unwrap()),
+            Job::Grow { bytes, .. } => format!("grow to {bytes}"),
             Job::Phase { phase, .. } => phase.to_owned(),
             Job::Delete(_) => "delete".to_owned(),
             Job::Tell { reason, .. } => reason.to_owned(),
@@ -201,6 +224,17 @@ mod tests {
         let named = claim("Pending", json!({"volumeName": "pvc-u1"}));
         assert_eq!(look(&[], &[named], &[made(&bound, "Bound")], told), ["bind pvc-u1"]);
         assert_eq!(look(&[], &[Arc::clone(&bound)], &[made(&bound, "Bound")], told), [""; 0]);
+    }
+
+    #[test]
+    fn a_claim_that_asks_for_more_gets_it() {
+        let told = &mut Told::default();
+        let size = |size: &str| json!({"volumeName": "pvc-u1", "resources": {"requests": {"storage": size}}});
+        let volume = made(&claim("Bound", size("1Ki")), "Bound");
+        let mut grown = Arc::unwrap_or_clone(claim("Bound", size("2Ki")));
+        let capacity = [("storage".to_owned(), claim::request(&claim("", size("1Ki"))).unwrap().clone())];
+        grown.status.as_mut().unwrap().capacity = Some(capacity.into());
+        assert_eq!(look(&[], &[Arc::new(grown)], &[volume], told), ["grow to 2048"]);
     }
 
     #[test]

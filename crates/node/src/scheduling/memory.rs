@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use asb_core::pod::scheduler::{Decision, Load, Site, Victim, decide_beside, order, unready_claims};
+use asb_core::pod::scheduler::{Decision, Load, Site, Victim, check_claims, decide_beside, order};
 use asb_core::pod::selection::Labels;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
 use tokio::time::Instant;
@@ -15,6 +15,8 @@ use self::loads::Loads;
 
 pub(super) const UNSCHEDULABLE: &str = "Unschedulable";
 pub(super) const GATED: &str = "SchedulingGated";
+/// Not told to anybody: it takes a moment.
+const CHOSEN: &str = "Chosen";
 
 /// A Pod about which something could not be written is left alone for this long.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -26,12 +28,19 @@ pub(super) struct Snapshot<'a> {
     pub(super) namespaces: &'a BTreeMap<String, Labels>,
     /// By namespace and name.
     pub(super) claim: &'a dyn Fn(&str, &str) -> Option<Arc<PersistentVolumeClaim>>,
+    /// Whether a claim gets its volume when a Pod is to have it.
+    pub(super) is_delayed: &'a dyn Fn(&PersistentVolumeClaim) -> bool,
 }
 
 /// What is to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
     Bind(Arc<Pod>),
+    /// It fits, which these claims waited for.
+    Choose {
+        pod: Arc<Pod>,
+        claims: Vec<String>,
+    },
     /// It waits, for this reason. Those who make room for it are told to go.
     Wait {
         pod: Arc<Pod>,
@@ -148,10 +157,21 @@ impl Memory {
                 self.assumed.insert(uid(pod).to_owned(), Arc::clone(pod));
                 Some(Step::Bind(Arc::clone(pod)))
             }
+            Decision::Choose(claims) => self.choose(pod, claims),
             Decision::Gated(message) => self.wait(pod, GATED, message, None),
             Decision::Unschedulable(message) => self.wait(pod, UNSCHEDULABLE, message, None),
             Decision::Preempt { victims, message } => self.wait(pod, UNSCHEDULABLE, message, Some(victims)),
         }
+    }
+
+    /// Its claims are told once.
+    fn choose(&mut self, pod: &Arc<Pod>, claims: Vec<String>) -> Option<Step> {
+        let told = (CHOSEN, claims.join(" "));
+        let version = pod.metadata.resource_version.clone();
+        let waiting = Waiting { version, told: told.clone(), is_nominated: false };
+        let before = self.waiting.insert(uid(pod).to_owned(), waiting);
+        let is_told = before.is_some_and(|before| before.told == told);
+        (!is_told).then(|| Step::Choose { pod: Arc::clone(pod), claims })
     }
 
     /// What shows by now, or is gone.
@@ -220,8 +240,12 @@ fn decision(pod: &Pod, beside: &[&Pod], load: &Load, snapshot: &Snapshot<'_>) ->
         return decision;
     }
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    let unready = unready_claims(pod, beside, |name| (snapshot.claim)(namespace, name));
-    unready.map_or(decision, Decision::Unschedulable)
+    let claim = |name: &str| (snapshot.claim)(namespace, name);
+    match check_claims(pod, beside, claim, snapshot.is_delayed) {
+        Err(why) => Decision::Unschedulable(why),
+        Ok(claims) if !claims.is_empty() && decision == Decision::Bind => Decision::Choose(claims),
+        Ok(_) => decision,
+    }
 }
 
 /// Whether it is told to wait only because others take their time to go.

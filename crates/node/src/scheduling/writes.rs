@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use asb_core::conditions::whole_seconds;
-use asb_core::pod::scheduler::Victim;
+use asb_core::pod::scheduler::{SELECTED_NODE, Victim};
 use asb_core::pod::status::events;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Binding, ObjectReference, Pod, PodCondition};
+use k8s_openapi::api::core::v1::{Binding, ObjectReference, PersistentVolumeClaim, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
@@ -50,10 +50,11 @@ impl From<Result<(), kube::Error>> for Outcome {
 
 impl Writer {
     pub(super) async fn carry_out(&self, step: Step) -> Done {
-        let (Step::Bind(pod) | Step::Wait { pod, .. }) = &step;
+        let (Step::Bind(pod) | Step::Choose { pod, .. } | Step::Wait { pod, .. }) = &step;
         let uid = pod.uid().unwrap_or_default();
         let outcome = match &step {
             Step::Bind(pod) => self.bind(pod).await,
+            Step::Choose { pod, claims } => self.choose(pod, claims).await,
             Step::Wait { pod, reason, message, victims, is_nominated } => {
                 self.wait(pod, reason, message, victims, *is_nominated).await
             }
@@ -66,6 +67,17 @@ impl Writer {
         let binding = binding(pod, &self.node);
         pods.create_subresource::<_, Value>("binding", &pod.name_any(), &parameters, &binding).await?;
         self.events.tell(pod, events::scheduled(pod, &self.node));
+        Ok(())
+    }
+
+    /// Tells claims which node their first Pod has.
+    async fn choose(&self, pod: &Pod, names: &[String]) -> Result<(), kube::Error> {
+        let namespace = pod.namespace().unwrap_or_default();
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {SELECTED_NODE: self.node}}}));
+        for name in names {
+            claims.patch(name, &PatchParams::default(), &patch).await?;
+        }
         Ok(())
     }
 

@@ -1,11 +1,12 @@
 //! Claims to storage, and the volumes that fill them: which is made, bound, kept or removed. Pure.
 //!
-//! There is one node, so a claim waits for no Pod: its volume is made at once.
+//! There is one node, so our own class makes volumes at once; a class of a user's may wait for the first Pod.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use asb_core::pod::scheduler::SELECTED_NODE;
 use k8s_openapi::api::core::v1::{
     LocalVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
@@ -26,6 +27,9 @@ const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
+
+/// Why a claim without a Pod has no volume, which is as it should be.
+pub const FIRST_CONSUMER: &str = "WaitForFirstConsumer";
 
 /// What a claim needs next.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +64,7 @@ pub fn storage_class() -> StorageClass {
         provisioner: PROVISIONER.to_owned(),
         reclaim_policy: Some("Delete".to_owned()),
         volume_binding_mode: Some("Immediate".to_owned()),
-        allow_volume_expansion: Some(false),
+        allow_volume_expansion: Some(true),
         ..StorageClass::default()
     }
 }
@@ -92,6 +96,9 @@ where
     let mut known = classes.iter().map(Borrow::borrow);
     let provisioner = known.find(|known| known.metadata.name.as_deref() == Some(class));
     match provisioner.map(|class| class.provisioner.as_str()) {
+        Some(PROVISIONER) if provisioner.is_some_and(is_delayed) && !is_awaited(claim) => {
+            wait(FIRST_CONSUMER, "waiting for first consumer to be created before binding")
+        }
         Some(PROVISIONER) => provision(claim, spec),
         Some(_) => Decision::Nothing,
         None if class.is_empty() => wait(
@@ -100,6 +107,24 @@ where
         ),
         None => wait("ProvisioningFailed", &format!("storageclass.storage.k8s.io {class:?} not found")),
     }
+}
+
+/// Whether claims of a class get their volumes when a Pod is to have them.
+pub fn is_delayed(class: &StorageClass) -> bool {
+    class.volume_binding_mode.as_deref() == Some(FIRST_CONSUMER)
+}
+
+/// Whether a Pod that is to run here waits for the claim.
+fn is_awaited(claim: &PersistentVolumeClaim) -> bool {
+    claim.metadata.annotations.as_ref().is_some_and(|notes| notes.contains_key(SELECTED_NODE))
+}
+
+/// How large a volume of ours is to become, where its claim asks for more than it was given.
+pub fn growth(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Option<u64> {
+    let granted = claim.status.as_ref().and_then(|status| status.capacity.as_ref()?.get("storage"));
+    let is_its = holder(volume).is_some_and(|holder| refers_to(holder, claim)) && is_ours(volume);
+    let wanted = requested(claim);
+    (is_its && wanted > granted.map_or(0, units)).then_some(wanted)
 }
 
 /// One that somebody made for the claim, and that names it.
@@ -165,7 +190,8 @@ fn requested(claim: &PersistentVolumeClaim) -> u64 {
     request(claim).map_or(0, units)
 }
 
-fn request(claim: &PersistentVolumeClaim) -> Option<&Quantity> {
+/// The size that a claim asks for.
+pub fn request(claim: &PersistentVolumeClaim) -> Option<&Quantity> {
     claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?.get("storage")
 }
 
@@ -379,6 +405,31 @@ mod tests {
             decision(name, std::slice::from_ref(&volume)),
             Decision::Wait { reason: "VolumeMismatch", .. }
         ));
+    }
+
+    #[test]
+    fn a_class_may_wait_for_the_first_pod() {
+        let mut class = storage_class();
+        class.volume_binding_mode = Some(FIRST_CONSUMER.into());
+        let mut claim = claim(json!({}));
+        let decision =
+            |claim: &PersistentVolumeClaim| decide(claim, &[class.clone()], &[] as &[PersistentVolume]);
+        assert!(matches!(decision(&claim), Decision::Wait { reason: FIRST_CONSUMER, .. }));
+        claim.metadata.annotations = Some([(SELECTED_NODE.to_owned(), "here".to_owned())].into());
+        assert!(matches!(decision(&claim), Decision::Provision { .. }));
+    }
+
+    #[test]
+    fn a_volume_grows_with_its_own_claim() {
+        let volume = made(&claim(json!({})));
+        let bound = bound(&claim(json!({})), &volume);
+        assert_eq!(growth(&bound, &volume), None);
+        let mut more = bound.clone();
+        let size = json!({"requests": {"storage": "2Gi"}});
+        more.spec.as_mut().unwrap().resources = Some(serde_json::from_value(size).unwrap());
+        assert_eq!(growth(&more, &volume), Some(2 << 30));
+        more.metadata.uid = Some("another".into());
+        assert_eq!(growth(&more, &volume), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::durable::{Gate, OPEN, closed, make_directory, publish, sync, write_file};
+use super::durable::{Gate, OPEN, closed, make_directory, publish, sync, unless_missing, write_file};
 use super::error::{Error, failed};
 use super::layout::Layout;
 use super::names;
@@ -92,6 +92,21 @@ fn read(folder: &Path) -> Result<Option<Record>, Error> {
             serde_json::from_slice(&text).map(Some).map_err(|error| failed("read", &path)(error.into()))
         }
     }
+}
+
+/// Lets a volume become larger. One that is as large already stays.
+pub fn grow(layout: &Layout, name: &str, bytes: u64) -> Result<Enforcement, Error> {
+    let (data, folder) = (layout.data(name)?, layout.persistent().join(name));
+    let failing = failed("enlarge", &folder);
+    let missing = || failing(std::io::ErrorKind::NotFound.into());
+    let found = read(&folder)?.ok_or_else(missing)?;
+    let record = Record { bytes: bytes.max(found.bytes), ..found };
+    let (path, beside) = (folder.join("record.json"), folder.join("record.new"));
+    let text = serde_json::to_vec(&record).map_err(|error| failing(error.into()))?;
+    unless_missing(fs::remove_file(&beside)).map_err(&failing)?;
+    let file = write_file(&beside, &text, 0o600).map_err(&failing)?;
+    file.sync_all().and_then(|()| publish(&beside, &path, OPEN)).map_err(&failing)?;
+    Ok(quota::enforce(&data, record.project, record.bytes))
 }
 
 /// Every volume that is there, by name.
@@ -191,6 +206,20 @@ mod tests {
         assert_eq!(fs::read(made.data.join("f")).unwrap(), b"kept");
         let listed = list(&layout).unwrap();
         assert_eq!((listed[0].0.as_str(), listed[0].1.bytes, listed.len()), ("pvc-u1", 1 << 30, 1));
+    }
+
+    #[test]
+    fn a_volume_grows_and_keeps_what_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        let made = provision(&layout, "v", &record("u1")).unwrap();
+        fs::write(made.data.join("f"), "kept").unwrap();
+        for (asked, expected) in [(2 << 30, 2 << 30), (1, 2 << 30)] {
+            assert_eq!(grow(&layout, "v", asked).unwrap(), made.size);
+            assert_eq!(list(&layout).unwrap()[0].1.bytes, expected);
+        }
+        assert_eq!(fs::read(made.data.join("f")).unwrap(), b"kept");
+        assert!(grow(&layout, "absent", 1).is_err());
     }
 
     #[test]

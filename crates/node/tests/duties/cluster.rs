@@ -71,6 +71,7 @@ impl Cluster {
             nodes: presence.nodes(),
             namespaces: Cache::all_of(&self.client),
             claims: Cache::all_of(&self.client),
+            classes: Cache::all_of(&self.client),
         };
         Ok((presence, Scheduling::start(self.client.clone(), NODE, sources, &self.events())))
     }

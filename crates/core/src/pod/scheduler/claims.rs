@@ -13,24 +13,34 @@ const NO_VICTIMS: &str =
 const TAKEN: &str = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by \
                      another pod";
 
-/// Why a Pod waits for its claims. `claim` finds one of the Pod's namespace by name; `pods` are on the node.
-pub fn unready_claims<C>(pod: &Pod, pods: &[&Pod], claim: impl Fn(&str) -> Option<C>) -> Option<String>
+/// Where a claim that waits for its first Pod reads the node of that Pod.
+pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+/// The claims of a Pod that have no volume because they wait for a Pod, or why it waits for its claims. `claim` finds one of
+/// the Pod's namespace by name; `is_delayed` says of one whether its class waits for a Pod; `pods` are on the node.
+pub fn check_claims<C>(
+    pod: &Pod,
+    pods: &[&Pod],
+    claim: impl Fn(&str) -> Option<C>,
+    is_delayed: impl Fn(&PersistentVolumeClaim) -> bool,
+) -> Result<Vec<String>, String>
 where
     C: Deref<Target = PersistentVolumeClaim>,
 {
+    let useless = |why: &str| format!("0/1 nodes are available: {why}. {USELESS}");
     let mut found = Vec::new();
     for (volume, name) in claimed(pod) {
-        match check(pod, volume, &name, claim(&name)) {
-            Ok(claim) => found.push(claim),
-            Err(why) => return Some(format!("0/1 nodes are available: {why}. {USELESS}")),
-        }
+        found.push(check(pod, volume, &name, claim(&name)).map_err(|why| useless(&why))?);
     }
-    if found.iter().any(|claim| !is_bound(claim)) {
-        let why = "pod has unbound immediate PersistentVolumeClaims";
-        return Some(format!("0/1 nodes are available: {why}. {USELESS}"));
+    let (delayed, unbound): (Vec<&C>, Vec<&C>) =
+        found.iter().filter(|claim| !is_bound(claim)).partition(|claim| is_delayed(claim));
+    if !unbound.is_empty() {
+        return Err(useless("pod has unbound immediate PersistentVolumeClaims"));
     }
-    let is_taken = found.iter().any(|claim| is_exclusive(claim) && is_used(claim, pod, pods));
-    is_taken.then(|| format!("0/1 nodes are available: 1 {TAKEN}. {NO_VICTIMS}"))
+    if found.iter().any(|claim| is_exclusive(claim) && is_used(claim, pod, pods)) {
+        return Err(format!("0/1 nodes are available: 1 {TAKEN}. {NO_VICTIMS}"));
+    }
+    Ok(delayed.iter().filter_map(|claim| claim.metadata.name.clone()).collect())
 }
 
 /// The volumes of a Pod that are claims, with the claims' names.
@@ -107,7 +117,14 @@ mod tests {
     }
 
     fn why(pod: &Pod, pods: &[&Pod], claim: Option<&PersistentVolumeClaim>) -> String {
-        unready_claims(pod, pods, |_| claim).unwrap_or_default()
+        check_claims(pod, pods, |_| claim, |_| false).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_claim_that_waits_for_a_pod_does_not_hold_it_up() {
+        let check = |claim: &PersistentVolumeClaim| check_claims(&using("p"), &[], |_| Some(claim), |_| true);
+        assert_eq!(check(&claim("ReadWriteOnce", "Pending")), Ok(vec!["work".to_owned()]));
+        assert_eq!(check(&claim("ReadWriteOnce", "Bound")), Ok(Vec::new()));
     }
 
     #[test]

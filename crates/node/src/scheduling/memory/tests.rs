@@ -26,7 +26,13 @@ fn plain(name: &str, cpu: &str, priority: i32) -> Arc<Pod> {
 }
 
 fn look(memory: &mut Memory, pods: &[Arc<Pod>]) -> Vec<String> {
-    let snapshot = Snapshot { node: &node(), pods, namespaces: &BTreeMap::new(), claim: &|_, _| None };
+    let snapshot = Snapshot {
+        node: &node(),
+        pods,
+        namespaces: &BTreeMap::new(),
+        claim: &|_, _| None,
+        is_delayed: &|_| false,
+    };
     let mut steps = Vec::new();
     memory.plan(&snapshot, Instant::now(), |step| steps.push(described(step)));
     steps
@@ -35,6 +41,7 @@ fn look(memory: &mut Memory, pods: &[Arc<Pod>]) -> Vec<String> {
 fn described(step: Step) -> String {
     let name = |pod: &Pod| pod.metadata.name.clone().unwrap();
     match step {
+        Step::Choose { pod, claims } => format!("choose for {} {}", name(&pod), claims.join(" ")),
         Step::Bind(pod) => format!("bind {}", name(&pod)),
         Step::Wait { pod, reason, victims, is_nominated, .. } => {
             let victims: Vec<_> = victims.into_iter().map(|victim| victim.name).collect();
@@ -92,7 +99,13 @@ fn what_could_not_be_written_is_tried_again_later() {
     assert!(!memory.has_news(&pods));
     memory.failed("a", Instant::now());
     assert_eq!(look(&mut memory, &pods), [""; 0]);
-    let snapshot = Snapshot { node: &node(), pods: &pods, namespaces: &BTreeMap::new(), claim: &|_, _| None };
+    let snapshot = Snapshot {
+        node: &node(),
+        pods: &pods,
+        namespaces: &BTreeMap::new(),
+        claim: &|_, _| None,
+        is_delayed: &|_| false,
+    };
     let later = memory.next().unwrap();
     let mut steps = 0;
     memory.plan(&snapshot, later, |_| steps += 1);
@@ -104,8 +117,13 @@ fn what_shows_already_is_not_written_again_after_a_restart() {
     let mut waiting = Arc::unwrap_or_clone(plain("a", "3", 0));
     let snapshot_of = |pod: &Pod| [Arc::new(pod.clone())];
     let first = snapshot_of(&waiting);
-    let snapshot =
-        Snapshot { node: &node(), pods: &first, namespaces: &BTreeMap::new(), claim: &|_, _| None };
+    let snapshot = Snapshot {
+        node: &node(),
+        pods: &first,
+        namespaces: &BTreeMap::new(),
+        claim: &|_, _| None,
+        is_delayed: &|_| false,
+    };
     let mut steps = Vec::new();
     Memory::default().plan(&snapshot, Instant::now(), |step| steps.push(step));
     let Some(Step::Wait { message, .. }) = steps.pop() else { panic!("it does not fit") };
