@@ -9,6 +9,7 @@ pub mod embedded;
 pub mod helm;
 pub mod ledger;
 pub mod objects;
+pub mod pods;
 mod program;
 #[cfg(test)]
 mod proofs;

@@ -20,9 +20,9 @@ mod restarts;
 mod runtimes;
 mod scheduling;
 mod security;
-mod spec;
-mod stage;
 mod streams;
 mod tokens;
 mod users;
 mod volumes;
+
+use asb_tests::pods::{spec, stage};

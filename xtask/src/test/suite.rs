@@ -41,6 +41,8 @@ pub(super) enum Suite {
     OwnNode,
     /// The node of `asb up`: what Pods say, seen in containers that run; needs root
     Pods,
+    /// Attacks from inside of Pods on the node of `asb up`, each of which must fail; needs root
+    Escapes,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
     /// A real node: Pods, DNS, volumes, webhooks, gVisor, and the operator installed on it
@@ -48,7 +50,7 @@ pub(super) enum Suite {
 }
 
 impl Suite {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Format,
         Self::Lint,
         Self::Tidy,
@@ -60,6 +62,7 @@ impl Suite {
         Self::Images,
         Self::OwnNode,
         Self::Pods,
+        Self::Escapes,
         Self::Kubernetes,
         Self::Node,
     ];
@@ -77,6 +80,7 @@ impl Suite {
             Self::Images => "images",
             Self::OwnNode => "own-node",
             Self::Pods => "pods",
+            Self::Escapes => "escapes",
             Self::Kubernetes => "kubernetes",
             Self::Node => "node",
         }
@@ -101,7 +105,7 @@ impl Suite {
             Self::OwnNode => {
                 own_node::prepare().and_then(|()| clients::obtain()).and_then(|_| part("runsc")).map(drop)
             }
-            Self::Pods => own_node::prepare().and_then(|()| part("kubectl")).map(drop),
+            Self::Pods | Self::Escapes => own_node::prepare().and_then(|()| part("kubectl")).map(drop),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
         }
     }
@@ -129,7 +133,7 @@ impl Suite {
             }
             Self::Images => self.test(effort, &[("ASB_TEST_REGISTRY", registry()?)]),
             Self::OwnNode => self.against_our_node(effort),
-            Self::Pods => Self::on_a_node_of_ours(effort),
+            Self::Pods | Self::Escapes => self.on_a_node_of_ours(effort),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
@@ -160,6 +164,7 @@ impl Suite {
             Self::Images => &["images"],
             Self::OwnNode => &["operator", "sessions"],
             Self::Pods => &["pods"],
+            Self::Escapes => &["escapes"],
             Self::Kubernetes => &[
                 "conversion",
                 "definitions",
@@ -217,19 +222,16 @@ impl Suite {
 
     /// Once as it comes, once with everything allowed, and once for what would disturb others. A machine has one node at a
     /// time.
-    fn on_a_node_of_ours(effort: Effort) -> Result<()> {
+    fn on_a_node_of_ours(self, effort: Effort) -> Result<()> {
         cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
         let kubectl = [("ASB_TEST_KUBECTL", part("kubectl")?)];
-        for (arguments, chosen, threads) in [
-            (&NAMED[..], &["--skip", "allowed::", "--skip", "alone::"][..], THREADS),
-            (&ALLOWED, &["allowed::"], THREADS),
-            (&HASTY, &["alone::"], "1"),
-        ] {
-            let server = Embedded::start(&embedded::program(), Pods::Told(arguments))?;
+        let rounds = if self == Self::Pods { &ROUNDS[..] } else { &ROUNDS[..2] };
+        for round in rounds {
+            let server = Embedded::start(&embedded::program(), Pods::Told(round.node))?;
             let environment = [server.environment().as_slice(), &kubectl].concat();
-            let threads = ["--test-threads", threads];
-            let tested = [&["--package", "asb-tests", "--test", "pods", "--"], chosen, &threads].concat();
-            tests(&tested, effort, &environment).and_then(|()| server.stop())?;
+            let program = ["--package", "asb-tests", "--test", self.name(), "--"];
+            let chosen = [&program, round.chosen, &["--test-threads", round.threads]].concat();
+            tests(&chosen, effort, &environment).and_then(|()| server.stop())?;
         }
         Ok(())
     }
@@ -273,6 +275,19 @@ const HASTY: [&str; 4] = ["--node-name", "localhost", "--renew-tokens-after", "3
 
 /// Most of the time these tests wait.
 const THREADS: &str = "8";
+
+/// Tests that want the same of their node.
+struct Round {
+    node: &'static [&'static str],
+    chosen: &'static [&'static str],
+    threads: &'static str,
+}
+
+const ROUNDS: [Round; 3] = [
+    Round { node: &NAMED, chosen: &["--skip", "allowed::", "--skip", "alone::"], threads: THREADS },
+    Round { node: &ALLOWED, chosen: &["allowed::"], threads: THREADS },
+    Round { node: &HASTY, chosen: &["alone::"], threads: "1" },
+];
 
 /// A program at its pinned version.
 fn part(name: &str) -> Result<PathBuf> {

@@ -247,6 +247,7 @@ pub const MASKED_PATHS: &[&str] = &[
     "/sys/firmware",
 ];
 
-/// Kernel files with an effect when they are written.
+/// Kernel files with an effect when they are written. Those of pressure are open to everybody: who writes there has the kernel
+/// watch the whole machine for him.
 pub const READ_ONLY_PATHS: &[&str] =
-    &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+    &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/pressure", "/proc/sys", "/proc/sysrq-trigger"];

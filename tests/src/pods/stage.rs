@@ -3,8 +3,6 @@
 use std::fmt::Debug;
 
 use anyhow::{Context, Result};
-use asb_tests::wait;
-use asb_tests::{Cluster, Namespace};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{ContainerStatus, Event, Pod};
 use kube::api::{AttachParams, AttachedProcess, LogParams, PostParams};
@@ -14,25 +12,26 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
-use crate::spec::With;
+use super::spec::With;
+use crate::{Cluster, Namespace, wait};
 
-pub(crate) struct Stage {
-    pub(crate) cluster: Cluster,
-    pub(crate) namespace: Namespace,
+pub struct Stage {
+    pub cluster: Cluster,
+    pub namespace: Namespace,
 }
 
 impl Stage {
-    pub(crate) async fn set() -> Result<Self> {
+    pub async fn set() -> Result<Self> {
         let cluster = Cluster::connect().await?;
         Ok(Self { namespace: cluster.namespace().await?, cluster })
     }
 
-    pub(crate) fn pods(&self) -> Api<Pod> {
+    pub fn pods(&self) -> Api<Pod> {
         self.namespace.api()
     }
 
     /// Any object of this namespace.
-    pub(crate) async fn put<K>(&self, name: &str, rest: Value) -> Result<K>
+    pub async fn put<K>(&self, name: &str, rest: Value) -> Result<K>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
             + Clone
@@ -45,46 +44,46 @@ impl Stage {
         Ok(self.namespace.api::<K>().create(&PostParams::default(), &object).await?)
     }
 
-    pub(crate) async fn create(&self, name: &str, spec: Value) -> Result<Pod> {
+    pub async fn create(&self, name: &str, spec: Value) -> Result<Pod> {
         self.put(name, json!({"spec": spec})).await
     }
 
-    pub(crate) async fn until(&self, name: &str, what: &str, wanted: impl Fn(&Pod) -> bool) -> Result<Pod> {
+    pub async fn until(&self, name: &str, what: &str, wanted: impl Fn(&Pod) -> bool) -> Result<Pod> {
         Ok(wait::for_object(&self.pods(), name, what, wanted).await?)
     }
 
     /// Makes a Pod and waits until it is Ready.
-    pub(crate) async fn start(&self, name: &str, spec: Value) -> Result<Pod> {
+    pub async fn start(&self, name: &str, spec: Value) -> Result<Pod> {
         self.create(name, spec).await?;
         self.until(name, "ready", is_ready).await
     }
 
     /// Makes a Pod, waits until it has ended well, and returns what its container `main` said.
-    pub(crate) async fn run(&self, name: &str, spec: Value) -> Result<String> {
+    pub async fn run(&self, name: &str, spec: Value) -> Result<String> {
         let (said, phase) = self.end(name, spec).await?;
         anyhow::ensure!(phase == "Succeeded", "{name} ended as {phase}, and said: {said}");
         Ok(said)
     }
 
     /// The same however it ends: what it said, and its phase.
-    pub(crate) async fn end(&self, name: &str, spec: Value) -> Result<(String, String)> {
+    pub async fn end(&self, name: &str, spec: Value) -> Result<(String, String)> {
         self.create(name, spec).await?;
         let pod = self.until(name, "ended", has_ended).await?;
         Ok((self.logs(name, "main").await?, phase(&pod).to_owned()))
     }
 
-    pub(crate) async fn logs(&self, name: &str, container: &str) -> Result<String> {
+    pub async fn logs(&self, name: &str, container: &str) -> Result<String> {
         let parameters = LogParams { container: Some(container.to_owned()), ..LogParams::default() };
         let said = self.pods().logs(name, &parameters).await;
         Ok(said.with_context(|| format!("logs of {name}"))?.trim_end().to_owned())
     }
 
     /// What a shell script says in the container `main`.
-    pub(crate) async fn exec(&self, name: &str, script: &str) -> Result<String> {
+    pub async fn exec(&self, name: &str, script: &str) -> Result<String> {
         self.exec_in(name, "main", script).await
     }
 
-    pub(crate) async fn exec_in(&self, name: &str, container: &str, script: &str) -> Result<String> {
+    pub async fn exec_in(&self, name: &str, container: &str, script: &str) -> Result<String> {
         let parameters = AttachParams::default().container(container);
         let process = self.pods().exec(name, ["sh", "-ec", script], &parameters).await?;
         let (out, err, is_well) = finish(process).await?;
@@ -93,14 +92,14 @@ impl Stage {
     }
 
     /// Asks until a script in the container `main` says something.
-    pub(crate) async fn exec_until(&self, name: &str, script: &str, wanted: &str) -> Result<()> {
+    pub async fn exec_until(&self, name: &str, script: &str, wanted: &str) -> Result<()> {
         let ask = || async { self.exec(name, script).await.ok().filter(|said| said == wanted) };
         wait::until(wait::DEADLINE, &format!("{script:?} to say {wanted:?} in {name}"), ask).await?;
         Ok(())
     }
 
     /// The message of an event about a Pod, as soon as it is told.
-    pub(crate) async fn event(&self, name: &str, reason: &str) -> Result<String> {
+    pub async fn event(&self, name: &str, reason: &str) -> Result<String> {
         let is_it = |event: &&Event| {
             event.involved_object.name.as_deref() == Some(name) && event.reason.as_deref() == Some(reason)
         };
@@ -111,14 +110,14 @@ impl Stage {
         Ok(found.message.clone().unwrap_or_default())
     }
 
-    pub(crate) async fn finish(self) -> Result<()> {
+    pub async fn finish(self) -> Result<()> {
         self.namespace.finish().await;
         Ok(())
     }
 }
 
 /// Reads a process to its end.
-pub(crate) async fn finish(mut process: AttachedProcess) -> Result<(String, String, bool)> {
+pub async fn finish(mut process: AttachedProcess) -> Result<(String, String, bool)> {
     let (mut out, mut err) = (String::new(), String::new());
     let (stdout, stderr, status) = (process.stdout(), process.stderr(), process.take_status());
     let read_out = async {
@@ -139,52 +138,51 @@ pub(crate) async fn finish(mut process: AttachedProcess) -> Result<(String, Stri
     Ok((out, err, status.and_then(|status| status.status).as_deref() == Some("Success")))
 }
 
-pub(crate) fn phase(pod: &Pod) -> &str {
+pub fn phase(pod: &Pod) -> &str {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
-pub(crate) fn has_ended(pod: &Pod) -> bool {
+pub fn has_ended(pod: &Pod) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
 }
 
-pub(crate) fn is_ready(pod: &Pod) -> bool {
+pub fn is_ready(pod: &Pod) -> bool {
     condition(pod, "Ready").is_some_and(|(status, _)| status == "True")
 }
 
 /// Status and reason of a condition.
-pub(crate) fn condition<'a>(pod: &'a Pod, of: &str) -> Option<(&'a str, &'a str)> {
+pub fn condition<'a>(pod: &'a Pod, of: &str) -> Option<(&'a str, &'a str)> {
     let mut all = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
     let found = all.find(|condition| condition.type_ == of)?;
     Some((&found.status, found.reason.as_deref().unwrap_or_default()))
 }
 
 /// Of a container or an init container.
-pub(crate) fn status<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
+pub fn status<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStatus> {
     let status = pod.status.as_ref()?;
     let lists = [&status.container_statuses, &status.init_container_statuses];
     lists.into_iter().flat_map(|list| list.iter().flatten()).find(|status| status.name == container)
 }
 
-pub(crate) fn restarts(pod: &Pod) -> i32 {
+pub fn restarts(pod: &Pod) -> i32 {
     status(pod, "main").map_or(0, |status| status.restart_count)
 }
 
 /// Why the container `main` waits.
-pub(crate) fn waiting(pod: &Pod) -> &str {
+pub fn waiting(pod: &Pod) -> &str {
     let waiting = status(pod, "main").and_then(|status| status.state.as_ref()?.waiting.as_ref());
     waiting.and_then(|waiting| waiting.reason.as_deref()).unwrap_or_default()
 }
 
 /// Exit code, reason and message of the container `main`.
-pub(crate) fn exit(pod: &Pod) -> Option<(i32, &str, &str)> {
+pub fn exit(pod: &Pod) -> Option<(i32, &str, &str)> {
     let ended = status(pod, "main")?.state.as_ref()?.terminated.as_ref()?;
-
     let (reason, message) = (ended.reason.as_deref(), ended.message.as_deref());
     Some((ended.exit_code, reason.unwrap_or_default(), message.unwrap_or_default()))
 }
 
 /// How it ended before it was restarted.
-pub(crate) fn last_exit(pod: &Pod) -> Option<(i32, &str)> {
+pub fn last_exit(pod: &Pod) -> Option<(i32, &str)> {
     let ended = status(pod, "main")?.last_state.as_ref()?.terminated.as_ref()?;
     Some((ended.exit_code, ended.reason.as_deref().unwrap_or_default()))
 }

@@ -3,29 +3,29 @@
 use serde_json::{Value, json};
 
 /// This machine's own programs.
-pub(crate) const IMAGE: &str = "asb.local/host";
+pub const IMAGE: &str = "asb.local/host";
 
 /// A container that runs a shell script.
-pub(crate) fn sh(script: &str) -> Value {
+pub fn sh(script: &str) -> Value {
     json!({"name": "main", "image": IMAGE, "command": ["sh", "-ec", script]})
 }
 
-pub(crate) fn python(script: &str) -> Value {
+pub fn python(script: &str) -> Value {
     json!({"name": "main", "image": IMAGE, "command": ["python3", "-uc", script]})
 }
 
 /// A container that waits until it is told to stop.
-pub(crate) fn idle() -> Value {
+pub fn idle() -> Value {
     sh("trap 'exit 0' TERM; while :; do sleep 0.1; done")
 }
 
 /// A Pod of one container, which is tried once.
-pub(crate) fn once(container: Value) -> Value {
+pub fn once(container: Value) -> Value {
     json!({"restartPolicy": "Never", "containers": [container]})
 }
 
 /// The same with more to say, or with something else.
-pub(crate) trait With {
+pub trait With {
     fn with(self, more: Value) -> Self;
 }
 
