@@ -26,6 +26,7 @@ pub fn once(container: Value) -> Value {
 
 /// The same with more to say, or with something else.
 pub trait With {
+    #[must_use]
     fn with(self, more: Value) -> Self;
 }
 
