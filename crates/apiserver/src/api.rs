@@ -145,9 +145,15 @@ pub(crate) fn failed(target: &Target<'_>, name: &str, error: WriteError) -> Stat
         },
         other => {
             tracing::error!(error = &other as &dyn std::error::Error, %resource, name, "a write failed");
-            Status::internal(&other.to_string())
+            Status::internal(&explained(&other))
         }
     }
+}
+
+/// An error with what led to it: that a disk is full is for whoever writes to know.
+fn explained(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn exists(target: &Target<'_>, name: &str, current: &Entry) -> Status {

@@ -33,6 +33,16 @@ fn config_map(name: &str, label: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"on": label}}})
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("the store could not write")]
+struct Trouble(#[source] std::io::Error);
+
+#[test]
+fn who_writes_learns_what_led_to_an_error() {
+    let full = Trouble(std::io::Error::other("the disk is full"));
+    assert_eq!(super::explained(&full), "the store could not write: the disk is full");
+}
+
 async fn with_namespace() -> Arc<Api> {
     let api = api();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
