@@ -36,11 +36,12 @@ enum Outcome {
 pub(super) async fn run(client: &Client, wish: &NewSandbox, arguments: &Arguments) -> Result<ExitCode> {
     let wanted = possible(Wanted { container: None, stdin: wish.stdin, tty: wish.tty });
     let wish = NewSandbox { tty: wanted.tty, ..wish.clone() };
+    if arguments.detach {
+        // Signals end it as they end any program: the sandbox stays.
+        return detached(client, &client.create_sandbox(&wish).await?).await;
+    }
     let mut interrupts = Interrupts::listen()?;
     let sandbox = client.create_sandbox(&wish).await?;
-    if arguments.detach {
-        return detached(client, &sandbox).await;
-    }
     let run = Attempt { client, sandbox: &sandbox, wanted, rm: arguments.rm, deadline: wish.deadline };
     let outcome = Box::pin(run.carry_through(&mut interrupts)).await;
     run.conclude(outcome).await
