@@ -32,14 +32,15 @@ pub(crate) fn fork(flags: libc::c_int, cgroup: Option<BorrowedFd<'_>>) -> io::Re
     // SAFETY: the arguments are valid for the call; without CLONE_VM the child has memory of its own, so that
     // nothing here is shared with it, and no other thread of this program exists that could hold a lock.
     let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of_val(&arguments)) };
-    match i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // SAFETY: the kernel has just put a new descriptor there, which nobody else knows.
-        Some(pid) if pid.as_raw_nonzero().get() > 0 => {
-            Ok(Forked::Parent(Offspring { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } }))
-        }
-        None if pid == 0 => Ok(Forked::Child),
-        _ => Err(io::Error::last_os_error()),
+    if pid == 0 {
+        return Ok(Forked::Child);
     }
+    // A number below zero is no process, and says that there is none.
+    let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
+        return Err(io::Error::last_os_error());
+    };
+    // SAFETY: the kernel has just put a new descriptor there, which nobody else knows.
+    Ok(Forked::Parent(Offspring { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } }))
 }
 
 /// Beyond the flags that fit into an int.
