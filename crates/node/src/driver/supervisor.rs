@@ -17,6 +17,8 @@ use super::keeper::{Charge, Keeper};
 use super::lookups;
 use super::sources::{Change, Changes};
 use super::tools::Tools;
+use super::work::container;
+use crate::images::store::{Pin, Store};
 use crate::shim::cleanup;
 
 pub(super) struct Supervisor {
@@ -55,6 +57,7 @@ impl Supervisor {
         self.tools.pods.ready().await;
         self.tools.nodes.ready().await;
         self.clear_strangers().await;
+        self.keep_ids().await;
         let mut sources = Changes::follow(&self.tools.client);
         let mut halt = self.tools.halt.subscribe();
         loop {
@@ -143,6 +146,19 @@ impl Supervisor {
         admit(pod, &refusals, &Site { node: &node, pods: &others, namespaces: &namespaces }).err()
     }
 
+    /// Before anybody is given a range of ids, those that Pods have are taken: also of one whose keeper has not looked yet.
+    async fn keep_ids(&self) {
+        let tools = Arc::clone(&self.tools);
+        let kept = tokio::task::spawn_blocking(move || {
+            let ranges = survivors(&tools.root)?.into_iter().filter_map(|(_, journal)| journal.ids);
+            ranges.for_each(|range| tools.ids.keep(range));
+            io::Result::Ok(())
+        });
+        if let Ok(Err(error)) = kept.await {
+            tracing::warn!(%error, "cannot tell which ids Pods have");
+        }
+    }
+
     /// Ends what is left of Pods that the API does not know any more, or knows under another UID. Their files go beside what
     /// comes after: there may be many.
     async fn clear_strangers(&self) {
@@ -168,6 +184,7 @@ fn clear(tools: &Tools, known: &BTreeSet<String>) -> io::Result<()> {
             }
         }
     }
+    clear_pins(tools.images.store(), known);
     let logs = match std::fs::read_dir(&tools.node.logs) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,
@@ -188,4 +205,32 @@ fn put_aside(tools: &Tools, uid: &str) -> Result<(), cleanup::Error> {
     cleanup::end(&directory)?;
     let failed = |error| cleanup::Error::Remove(directory.root().to_owned(), error);
     tools.trash.put(directory.root()).map_err(failed)
+}
+
+/// A Pod lets go of its images last of all, and who kept it may not have come to that.
+fn clear_pins(store: &Store, known: &BTreeSet<String>) {
+    let freed = store
+        .pins()
+        .and_then(|pins| strangers(&pins, known).into_iter().try_for_each(|owner| store.unpin(owner)));
+    if let Err(error) = freed {
+        tracing::warn!(%error, "images of Pods that are gone are still kept for them");
+    }
+}
+
+fn strangers<'a>(pins: &'a [Pin], known: &BTreeSet<String>) -> Vec<&'a str> {
+    let owners = pins.iter().map(|pin| pin.owner.as_str());
+    owners.filter(|owner| !known.contains(container::owned_by(owner))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::images::digest::Digest;
+
+    #[test]
+    fn images_are_let_go_of_for_pods_that_are_gone() {
+        let pins = ["u1.main", "u2.main", "u2.side.car"]
+            .map(|owner| Pin { owner: owner.to_owned(), id: Digest::of(b"image") });
+        assert_eq!(strangers(&pins, &["u1".to_owned()].into()), ["u2.main", "u2.side.car"]);
+    }
 }

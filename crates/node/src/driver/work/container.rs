@@ -94,6 +94,11 @@ pub(in crate::driver) fn owner(uid: &str, container: &str) -> String {
     format!("{uid}.{container}")
 }
 
+/// The Pod for whom an owner keeps an image: there is no dot in a uid.
+pub(crate) fn owned_by(owner: &str) -> &str {
+    owner.split('.').next().unwrap_or_default()
+}
+
 fn image(stored: Stored) -> Image {
     let overlay =
         |overlay: crate::images::store::SubOverlay| Overlay { target: overlay.at, layers: overlay.layers };
