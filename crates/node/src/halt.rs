@@ -30,6 +30,8 @@ pub enum HaltError {
     Network(#[from] connectivity::Error),
     #[error(transparent)]
     Cgroup(#[from] cgroups::Error),
+    #[error("cannot end those who held Pods")]
+    Shims(#[source] io::Error),
     #[error("cannot strike the node off the list of this machine's")]
     Leave(#[source] io::Error),
 }

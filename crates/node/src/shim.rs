@@ -28,6 +28,7 @@ pub mod protocol;
 mod report;
 mod rootfs;
 mod sandbox;
+pub mod search;
 mod seccomp;
 mod server;
 mod specification;
