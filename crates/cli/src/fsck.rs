@@ -19,9 +19,10 @@ use crate::{control, daemon, session};
 
 /// Compare what is on this machine with what ought to be there.
 ///
-/// Directories, processes, cgroups, links, mounts and logs of Pods that nobody knows any more, and Pods that are said to run and
-/// lack something. Needs the daemon, which knows the Pods, and root, who sees the rest. Looks twice, so that what is only on its
-/// way is not taken for lost.
+/// Directories, processes, cgroups, links, rules for packets, mounts, logs and images of Pods that nobody knows any more, what
+/// nodes of this machine left whose data directories are gone, and Pods that are said to run and lack something. Needs the
+/// daemon, which knows the Pods, and root, who sees the rest. Looks twice, so that what is only on its way is not taken for
+/// lost.
 ///
 /// With --repair, what belongs to nobody is removed; volumes are only named, because what is in them may be all that somebody
 /// has. Fails where something is found and stays.

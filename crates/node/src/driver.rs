@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub use ids::Ids;
 pub use supervisor::survivors;
 pub use tools::Tools;
+pub(crate) use work::container::owned_by;
 
 /// Keeps Pods until it is told to stop. They go on then without anybody to keep them.
 pub async fn run(tools: Arc<Tools>, stop: CancellationToken) {

@@ -4,11 +4,13 @@
 pub mod machine;
 pub mod repair;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+
+use crate::driver::owned_by;
 
 /// What there is of a node on the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +25,14 @@ pub struct Machine {
     pub volumes: BTreeSet<String>,
     /// Within the node's directory and seen by everybody. There ought to be none.
     pub mounts: BTreeSet<PathBuf>,
+    /// Processes that say that they hold a Pod of this node, with its uid.
+    pub shims: BTreeMap<i32, String>,
+    /// The uids of Pods whose packets rules know.
+    pub rules: BTreeSet<String>,
+    /// For whom images are kept: a Pod and a container each.
+    pub pins: BTreeSet<String>,
+    /// Nodes of this machine whose data directories are gone, by their tags.
+    pub lost: BTreeSet<String>,
     /// How the names of links begin.
     pub prefix: String,
 }
@@ -79,6 +89,22 @@ pub enum Stray {
     Volume {
         name: String,
     },
+    /// One that holds a Pod whose directory is gone.
+    Process {
+        pid: i32,
+        uid: String,
+    },
+    /// What rules for packets say of a Pod.
+    Rules {
+        uid: String,
+    },
+    Pin {
+        owner: String,
+    },
+    /// All that a node of this machine left.
+    Node {
+        tag: String,
+    },
 }
 
 /// A Pod that is said to run, and what it has not got.
@@ -97,6 +123,7 @@ pub enum Part {
     Directory,
     Shim,
     Link,
+    Rules,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -130,6 +157,12 @@ impl fmt::Display for Stray {
             Self::Mount { path } => write!(formatter, "the mount on {}", path.display()),
             Self::Logs { name } => write!(formatter, "the logs {name}"),
             Self::Volume { name } => write!(formatter, "the volume {name}"),
+            Self::Process { pid, uid } => write!(formatter, "process {pid}, which held Pod {uid}"),
+            Self::Rules { uid } => write!(formatter, "what rules for packets say of Pod {uid}"),
+            Self::Pin { owner } => write!(formatter, "the image that is kept for {owner}"),
+            Self::Node { tag } => {
+                write!(formatter, "what node {tag} left on this machine, whose data directory is gone")
+            }
         }
     }
 }
@@ -140,6 +173,7 @@ impl fmt::Display for Part {
             Self::Directory => "directory on this machine",
             Self::Shim => "process that holds it",
             Self::Link => "link to the network",
+            Self::Rules => "rules for its packets",
         })
     }
 }
@@ -150,26 +184,33 @@ pub fn compare(machine: &Machine, wanted: &Wanted) -> Report {
 
 fn strays(machine: &Machine, wanted: &Wanted) -> impl Iterator<Item = Stray> {
     let uids: BTreeSet<&str> = wanted.pods.iter().map(|pod| pod.uid.as_str()).collect();
+    let folders: BTreeSet<&str> = machine.pods.iter().map(|pod| pod.uid.as_str()).collect();
     // What a Pod's directory accounts for goes with that.
+    let known: BTreeSet<&str> = uids.union(&folders).copied().collect();
     let is_held = |path: &Path| {
         let mut held = machine.pods.iter().filter_map(|pod| pod.cgroup.as_ref());
         held.any(|cgroup| cgroup.starts_with(path))
     };
-    let known = machine.pods.iter().map(|pod| pod.uid.as_str()).chain(uids.iter().copied());
-    let links: BTreeSet<String> = known.map(|uid| link(&machine.prefix, uid)).collect();
+    let links: BTreeSet<String> = known.iter().map(|uid| link(&machine.prefix, uid)).collect();
+    let mut strays = Vec::new();
     let pods = machine.pods.iter().filter(|pod| !uids.contains(pod.uid.as_str()));
-    let pods = pods.map(|pod| Stray::Pod { uid: pod.uid.clone(), lives: pod.lives });
+    strays.extend(pods.map(|pod| Stray::Pod { uid: pod.uid.clone(), lives: pod.lives }));
     let cgroups = machine.cgroups.iter().filter(|path| !is_held(path));
-    let cgroups = cgroups.map(|path| Stray::Cgroup { path: path.clone() });
+    strays.extend(cgroups.map(|path| Stray::Cgroup { path: path.clone() }));
     let loose = machine.links.iter().filter(|interface| !links.contains(*interface));
-    let loose = loose.map(|interface| Stray::Link { interface: interface.clone() });
-    let mounts = machine.mounts.iter().map(|path| Stray::Mount { path: path.clone() });
+    strays.extend(loose.map(|interface| Stray::Link { interface: interface.clone() }));
+    strays.extend(machine.mounts.iter().map(|path| Stray::Mount { path: path.clone() }));
     let logs = machine.logs.iter().filter(|name| !uids.contains(owner(name)));
-    let logs = logs.map(|name| Stray::Logs { name: name.clone() });
-    let volumes =
-        machine.volumes.difference(&wanted.volumes).map(|name| Stray::Volume { name: name.clone() });
-    let strays: Vec<Stray> =
-        pods.chain(cgroups).chain(loose).chain(mounts).chain(logs).chain(volumes).collect();
+    strays.extend(logs.map(|name| Stray::Logs { name: name.clone() }));
+    let volumes = machine.volumes.difference(&wanted.volumes);
+    strays.extend(volumes.map(|name| Stray::Volume { name: name.clone() }));
+    let homeless = machine.shims.iter().filter(|(_, uid)| !folders.contains(uid.as_str()));
+    strays.extend(homeless.map(|(pid, uid)| Stray::Process { pid: *pid, uid: uid.clone() }));
+    let unknown = machine.rules.iter().filter(|uid| !known.contains(uid.as_str()));
+    strays.extend(unknown.map(|uid| Stray::Rules { uid: uid.clone() }));
+    let pins = machine.pins.iter().filter(|owner| !known.contains(owned_by(owner)));
+    strays.extend(pins.map(|owner| Stray::Pin { owner: owner.clone() }));
+    strays.extend(machine.lost.iter().map(|tag| Stray::Node { tag: tag.clone() }));
     strays.into_iter()
 }
 
@@ -179,9 +220,9 @@ fn lacks(machine: &Machine, wanted: &Wanted) -> impl Iterator<Item = Lack> {
         let what = match on_disk {
             None => Part::Directory,
             Some(on_disk) if !on_disk.lives => Part::Shim,
-            Some(_) if !pod.host_network && !machine.links.contains(&link(&machine.prefix, &pod.uid)) => {
-                Part::Link
-            }
+            Some(_) if pod.host_network => return None,
+            Some(_) if !machine.links.contains(&link(&machine.prefix, &pod.uid)) => Part::Link,
+            Some(_) if !machine.rules.contains(&pod.uid) => Part::Rules,
             Some(_) => return None,
         };
         let WantedPod { namespace, name, uid, .. } = pod.clone();
@@ -220,6 +261,10 @@ mod tests {
             logs: ["team_pod-u1_u1".to_owned()].into(),
             volumes: ["pv-1".to_owned()].into(),
             mounts: BTreeSet::new(),
+            shims: [(7, "u1".to_owned())].into(),
+            rules: ["u1".to_owned()].into(),
+            pins: ["u1.main".to_owned()].into(),
+            lost: BTreeSet::new(),
             prefix: "a1".to_owned(),
         }
     }
@@ -238,7 +283,7 @@ mod tests {
     fn everything_of_a_pod_that_nobody_knows_is_found() {
         let strays = compare(&machine(), &Wanted::default()).strays;
         let said: Vec<_> = strays.iter().map(ToString::to_string).collect();
-        // Its cgroup and link go with its directory.
+        // Its processes, cgroup, link, rules and images go with its directory.
         assert_eq!(said, ["Pod u1, which runs", "the logs team_pod-u1_u1", "the volume pv-1"]);
     }
 
@@ -248,7 +293,19 @@ mod tests {
         let report = compare(&lost, &Wanted { pods: Vec::new(), ..wanted() });
         let said: Vec<_> = report.strays.iter().map(ToString::to_string).collect();
         let link = format!("the link {}", link("a1", "u1"));
-        assert_eq!(said, ["the cgroup node/u1", &link, "the mount on /data/x", "the logs team_pod-u1_u1"]);
+        let rest = [
+            "process 7, which held Pod u1",
+            "what rules for packets say of Pod u1",
+            "the image that is kept for u1.main",
+        ];
+        let first = ["the cgroup node/u1", &link, "the mount on /data/x", "the logs team_pod-u1_u1"];
+        assert_eq!(said, [&first[..], &rest].concat());
+    }
+
+    #[test]
+    fn a_node_whose_directory_is_gone_is_found() {
+        let left = Machine { lost: ["3f2c".to_owned()].into(), ..machine() };
+        assert_eq!(compare(&left, &wanted()).strays, [Stray::Node { tag: "3f2c".to_owned() }].into());
     }
 
     #[test]
@@ -256,6 +313,7 @@ mod tests {
         let lacking = |machine: &Machine| compare(machine, &wanted()).lacks.first().map(|lack| lack.what);
         assert_eq!(lacking(&machine()), None);
         assert_eq!(lacking(&Machine { links: BTreeSet::new(), ..machine() }), Some(Part::Link));
+        assert_eq!(lacking(&Machine { rules: BTreeSet::new(), ..machine() }), Some(Part::Rules));
         assert_eq!(lacking(&Machine { pods: vec![on_disk("u1", false)], ..machine() }), Some(Part::Shim));
         assert_eq!(lacking(&Machine { pods: Vec::new(), ..machine() }), Some(Part::Directory));
     }
@@ -265,7 +323,7 @@ mod tests {
         let bare = Machine { pods: Vec::new(), ..machine() };
         let waiting = Wanted { pods: vec![WantedPod { runs: false, ..pod("u1") }], ..wanted() };
         assert!(compare(&bare, &waiting).lacks.is_empty());
-        let unlinked = Machine { links: BTreeSet::new(), ..machine() };
+        let unlinked = Machine { links: BTreeSet::new(), rules: BTreeSet::new(), ..machine() };
         let on_host = Wanted { pods: vec![WantedPod { host_network: true, ..pod("u1") }], ..wanted() };
         assert!(compare(&unlinked, &on_host).is_empty());
     }

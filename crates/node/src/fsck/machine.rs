@@ -1,6 +1,6 @@
 //! Looks at what there is of a node on this machine. Changes nothing, and blocks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::{Machine, PodOnDisk};
 use crate::identity::{Identity, IdentityError};
+use crate::neighbours;
 use crate::network::{Kernel, NetworkError, Options};
 use crate::shim::cgroups::{self, Hierarchies};
 use crate::shim::cleanup;
 use crate::shim::directory::{self, Directory};
+use crate::shim::search;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
@@ -38,6 +40,10 @@ pub fn look(root: &Path) -> Result<Machine, MachineError> {
         pods: pods(root)?,
         cgroups: groups(&identity)?,
         links: census.links.into_iter().map(|link| link.interface).collect(),
+        shims: shims(root)?,
+        rules: census.elements.into_iter().map(|it| it.remark).filter(|it| is_uid(it)).collect(),
+        pins: names(&root.join("images/pins"))?.iter().filter_map(|name| pinned(name)).collect(),
+        lost: neighbours::lost().into_iter().map(|entry| entry.identity.tag).collect(),
         logs: names(&root.join("logs"))?,
         volumes: names(&root.join("volumes"))?.into_iter().filter(|name| !name.starts_with('.')).collect(),
         mounts: mounts(root)?,
@@ -61,6 +67,20 @@ fn pods(root: &Path) -> Result<Vec<PodOnDisk>, MachineError> {
         found.push(PodOnDisk { uid, lives: shim.is_some(), cgroup });
     }
     Ok(found)
+}
+
+fn shims(root: &Path) -> Result<BTreeMap<i32, String>, MachineError> {
+    search::holding(&root.join("pods")).map_err(|error| MachineError::Look("/proc".into(), error))
+}
+
+/// Others are names of Services, with their namespaces.
+fn is_uid(remark: &str) -> bool {
+    !remark.is_empty() && !remark.contains('/')
+}
+
+/// The owner of a pin, by the name of its file.
+fn pinned(name: &str) -> Option<String> {
+    name.strip_suffix(".json").map(ToOwned::to_owned)
 }
 
 fn groups(identity: &Identity) -> Result<BTreeSet<PathBuf>, MachineError> {

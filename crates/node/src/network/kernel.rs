@@ -161,6 +161,16 @@ impl Kernel {
         Ok(self.links.remove(interface)?)
     }
 
+    /// Removes what rules say of somebody, by the remark.
+    pub fn remove_elements(&mut self, remark: &str) -> Result<(), NetworkError> {
+        let listed = self.table.list().map_err(NetworkError::Rules)?;
+        let theirs = listed.iter().filter(|element| element.remark == remark);
+        theirs
+            .into_iter()
+            .try_for_each(|element| self.table.remove_element(element))
+            .map_err(NetworkError::Rules)
+    }
+
     /// Removes our table alone. Links that stay are open to everybody whom the host forwards for.
     pub fn clear_rules(&mut self) -> Result<(), NetworkError> {
         self.table.remove().map_err(NetworkError::Rules)

@@ -67,6 +67,14 @@ impl Table {
         self.netlink.send(&transaction.messages())
     }
 
+    /// Takes one element away. Whoever applies the next change finds that out, and replaces all.
+    pub(super) fn remove_element(&mut self, element: &Listed) -> Result<(), NetlinkError> {
+        self.applied = None;
+        let mut transaction = Transaction::new(&self.name);
+        transaction.remove_element(&element.set, &element.key);
+        self.netlink.send(&transaction.messages())
+    }
+
     /// What is in the kernel and has an owner: elements of sets, with their remarks.
     pub(super) fn list(&mut self) -> Result<Vec<Listed>, NetlinkError> {
         listing::list(&mut self.netlink, &self.name)

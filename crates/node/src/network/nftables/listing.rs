@@ -15,6 +15,8 @@ const GET_ELEMENTS: u16 = 13;
 pub struct Listed {
     pub set: String,
     pub remark: String,
+    /// As the kernel writes it.
+    pub(super) key: Vec<u8>,
 }
 
 /// Nothing if there is no such table.
@@ -26,8 +28,8 @@ pub(super) fn list(netlink: &mut Netlink, table: &str) -> Result<Vec<Listed>, Ne
             Err(error) if error.is(rustix::io::Errno::NOENT) => continue,
             answers => answers?,
         };
-        let remarks = answers.iter().flat_map(|answer| remarks(answer.payload.get(4..).unwrap_or_default()));
-        listed.extend(remarks.map(|remark| Listed { set: set.clone(), remark }));
+        let owned = answers.iter().flat_map(|answer| owned(answer.payload.get(4..).unwrap_or_default()));
+        listed.extend(owned.map(|(key, remark)| Listed { set: set.clone(), remark, key }));
     }
     Ok(listed)
 }
@@ -49,11 +51,16 @@ fn request(kind: u16, attributes: Attributes) -> Message {
     Message { kind: SUBSYSTEM << 8 | kind, flags: 0, payload }
 }
 
-fn remarks(attributes: &[u8]) -> Vec<String> {
+/// Elements with a remark, and their keys.
+fn owned(attributes: &[u8]) -> Vec<(Vec<u8>, String)> {
     let lists = children(attributes).filter(|(kind, _)| *kind == 3);
     let elements = lists.flat_map(|(_, list)| children(list));
-    let data = elements.flat_map(|(_, element)| children(element)).filter(|(kind, _)| *kind == 6);
-    data.filter_map(|(_, data)| Some(until_zero(data.get(2..)?))).collect()
+    let of = |element, wanted| children(element).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let owned = elements.filter_map(|(_, element)| {
+        let remark = until_zero(of(element, 6)?.get(2..)?);
+        Some((of(element, 1)?.to_vec(), remark))
+    });
+    owned.collect()
 }
 
 fn text(attributes: &[u8], kind: u16) -> Option<String> {

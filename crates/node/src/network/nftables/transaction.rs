@@ -24,6 +24,9 @@ const REMOVE_SET: u16 = 11;
 const NEW_ELEMENTS: u16 = 12;
 const REMOVE_ELEMENTS: u16 = 14;
 
+const KEY: u16 = 1;
+const NESTED: u16 = 0x8000;
+
 /// `NFPROTO_INET`.
 pub(super) const FAMILY: u8 = 1;
 
@@ -53,6 +56,13 @@ impl<'a> Transaction<'a> {
         for (change, id) in changes.iter().zip(1..) {
             self.change(change, id, known);
         }
+    }
+
+    /// Removes one element by its key, as the kernel wrote it.
+    pub(super) fn remove_element(&mut self, set: &str, key: &[u8]) {
+        let element = Attributes::default().bytes(KEY | NESTED, key);
+        let list = Attributes::default().nested(1, element);
+        self.step(REMOVE_ELEMENTS, 0, self.name().text(2, set).nested(3, list));
     }
 
     /// Begin, steps, end. The last step is acknowledged, and a refusal of any other is heard before.

@@ -34,6 +34,21 @@ fn everything_of_a_pod_is_listed_with_its_owner_and_goes_with_it() {
 }
 
 #[test]
+fn what_rules_say_of_one_pod_can_be_taken_away_and_comes_back_with_the_next_rules() {
+    let mut rig = Rig::new();
+    let (a, b) = (rig.pod("a", 2), rig.pod("b", 3));
+    let _b = listen(&b.namespace, 8080, "b");
+    assert!(is_open(&a.namespace, b.address, 8080));
+    rig.kernel.remove_elements(a.uid.as_str()).unwrap();
+    let remarks = |rig: &mut Rig| rig.kernel.census().unwrap().elements.into_iter().map(|it| it.remark);
+    assert!(!remarks(&mut rig).any(|remark| remark == a.uid.as_str()));
+    assert!(remarks(&mut rig).any(|remark| remark == b.uid.as_str()));
+    assert!(is_closed(&a.namespace, b.address, 8080));
+    let _c = rig.pod("c", 4);
+    assert!(is_open(&a.namespace, b.address, 8080));
+}
+
+#[test]
 fn an_address_brings_no_old_connections_to_its_next_pod() {
     let mut rig = Rig::new();
     let (a, b) = (rig.pod("a", 2), rig.pod("b", 3));
