@@ -25,8 +25,11 @@ pub async fn asb(arguments: &[&str]) -> Result<String> {
     String::from_utf8(output.stdout).context("asb prints text")
 }
 
-/// Cargo puts programs beside the folder of test programs.
+/// Cargo puts programs beside the folder of test programs. `ASB_TEST_PROGRAM` is one with a mistake, which tests should notice.
 pub fn program() -> Result<PathBuf> {
+    if let Some(planted) = env::var_os("ASB_TEST_PROGRAM").filter(|path| !path.is_empty()) {
+        return Ok(planted.into());
+    }
     let test = env::current_exe().context("finding this test program")?;
     let folder =
         test.parent().and_then(|deps| deps.parent()).context("test programs lie in target/…/deps")?;

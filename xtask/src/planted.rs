@@ -1,5 +1,5 @@
-//! `cargo xtask planted`: makes mistakes in a copy of our API server, one after the other, and expects the differential
-//! suite to notice each. What the mistakes are is data beside the suite.
+//! `cargo xtask planted`: makes mistakes in a copy of our program, one after the other, and expects a suite to notice each.
+//! What the mistakes are is data beside the suite.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,53 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::parts::debian;
 use crate::test::{Embedded, Pods};
 use crate::{command, terminal, workspace};
 
-const DATA: &str = "tests/suites/differential/planted.yaml";
-
-/// Plants mistakes in a copy of our API server and expects the differential suite to notice each.
+/// Plants mistakes in a copy of our program and expects a suite to notice each.
 ///
-/// Takes some minutes: the server is built once for each.
+/// Takes some minutes: the program is built once for each.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Only mistakes whose name contains this
     #[arg(default_value = "")]
     part: String,
+
+    /// Who is to notice
+    #[arg(long, value_enum, default_value_t)]
+    suite: Ground,
+}
+
+/// A suite, and what it looks at.
+#[derive(Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Ground {
+    /// Answers of our API server
+    #[default]
+    Differential,
+    /// Kills and restarts of the whole program, as root
+    Torture,
+}
+
+impl Ground {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Differential => "differential",
+            Self::Torture => "torture",
+        }
+    }
+
+    fn data(self) -> String {
+        format!("tests/suites/{}/planted.yaml", self.name())
+    }
+
+    /// What the files of its mistakes are in.
+    fn sources(self) -> &'static str {
+        match self {
+            Self::Differential => "crates/apiserver/src",
+            Self::Torture => "crates",
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -34,11 +68,12 @@ struct Mistake {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let text = fs::read_to_string(workspace::root().join(DATA)).with_context(|| format!("read {DATA}"))?;
-    let mistakes: Vec<Mistake> = serde_saphyr::from_str(&text).with_context(|| format!("read {DATA}"))?;
-    let suite = suite()?;
-    let copy = Copy::make()?;
-    let fails = terminal::step("the server as it is", || copy.fails(suite.as_path(), ""))?;
+    let data = arguments.suite.data();
+    let text = fs::read_to_string(workspace::root().join(&data)).with_context(|| format!("read {data}"))?;
+    let mistakes: Vec<Mistake> = serde_saphyr::from_str(&text).with_context(|| format!("read {data}"))?;
+    let suite = suite(arguments.suite)?;
+    let copy = Copy::make(arguments.suite)?;
+    let fails = terminal::step("the program as it is", || copy.fails(suite.as_path(), ""))?;
     ensure!(!fails, "the suite fails without any mistake, and would notice nothing");
     let chosen = mistakes.iter().filter(|mistake| mistake.name.contains(&arguments.part));
     let mut unnoticed = Vec::new();
@@ -53,15 +88,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The program of the differential suite, built from the checkout as it is.
-fn suite() -> Result<PathBuf> {
+/// The program of the suite, built from the checkout as it is.
+fn suite(ground: Ground) -> Result<PathBuf> {
     let build = [
         "test",
         "--locked",
         "--package",
         "asb-tests",
         "--test",
-        "differential",
+        ground.name(),
         "--no-run",
         "--message-format=json",
     ];
@@ -73,14 +108,15 @@ fn suite() -> Result<PathBuf> {
 
 /// What is committed, in a folder of its own that goes with this value.
 struct Copy {
+    ground: Ground,
     folder: PathBuf,
     target: PathBuf,
 }
 
 impl Copy {
-    fn make() -> Result<Self> {
+    fn make(ground: Ground) -> Result<Self> {
         let cache = workspace::cache()?;
-        let this = Self { folder: cache.join("planted"), target: cache.join("planted-target") };
+        let this = Self { ground, folder: cache.join("planted"), target: cache.join("planted-target") };
         this.remove()?;
         let source = workspace::root().display().to_string();
         let folder = this.folder.display().to_string();
@@ -96,7 +132,7 @@ impl Copy {
     }
 
     fn is_noticed(&self, mistake: &Mistake, suite: &Path) -> Result<bool> {
-        let path = self.folder.join("crates/apiserver/src").join(&mistake.file);
+        let path = self.folder.join(self.ground.sources()).join(&mistake.file);
         let sound = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
         let places = sound.matches(&mistake.find).count();
         ensure!(places == 1, "{:?} occurs {places} times in {}", mistake.find, mistake.file.display());
@@ -114,17 +150,34 @@ impl Copy {
         if !status.success() {
             bail!("the copy does not compile");
         }
-        let server = Embedded::start(&self.target.join("debug/asb"), Pods::Left)?;
-        let status = Command::new(suite)
-            .envs(server.environment())
-            .env("ASB_CASES", cases)
-            .current_dir(workspace::root().join("tests"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .context("run the suite")?;
-        Ok(!status.success())
+        match self.ground {
+            Ground::Differential => self.differs(suite, cases),
+            Ground::Torture => self.suffers(suite, cases),
+        }
     }
+
+    fn differs(&self, suite: &Path, cases: &str) -> Result<bool> {
+        let server = Embedded::start(&self.program(), Pods::Left)?;
+        let mut command = Command::new(suite);
+        command.envs(server.environment()).env("ASB_CASES", cases);
+        is_bad(command)
+    }
+
+    fn suffers(&self, suite: &Path, cases: &str) -> Result<bool> {
+        let mut command = Command::new(suite);
+        command.args([cases, "--test-threads", "1"]).env("ASB_TEST_PROGRAM", self.program());
+        command.env("ASB_TEST_DEBIAN", debian::NODE.obtain()?);
+        is_bad(command)
+    }
+
+    fn program(&self) -> PathBuf {
+        self.target.join("debug/asb")
+    }
+}
+
+fn is_bad(mut suite: Command) -> Result<bool> {
+    suite.current_dir(workspace::root().join("tests")).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(!suite.status().context("run the suite")?.success())
 }
 
 impl Drop for Copy {

@@ -15,7 +15,7 @@ use super::residue::Residue;
 use crate::image::{self, Profile};
 use crate::kube::{self, Cluster, Options};
 use crate::parts::{self, clients, debian};
-use crate::{deny, tidy, workspace};
+use crate::{deny, terminal, tidy, workspace};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Suite {
@@ -43,6 +43,9 @@ pub(super) enum Suite {
     Pods,
     /// Attacks from inside of Pods on the node of `asb up`, each of which must fail; needs root
     Escapes,
+    /// The node of `asb up`: killed at random moments, rebooted, and short of disk, memory and processes; needs root, and runs
+    /// only when it is named
+    Torture,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
     /// A real node: Pods, DNS, volumes, webhooks, gVisor, and the operator installed on it
@@ -50,6 +53,7 @@ pub(super) enum Suite {
 }
 
 impl Suite {
+    /// Those that run when none is named.
     pub(super) const ALL: [Self; 14] = [
         Self::Format,
         Self::Lint,
@@ -81,6 +85,7 @@ impl Suite {
             Self::OwnNode => "own-node",
             Self::Pods => "pods",
             Self::Escapes => "escapes",
+            Self::Torture => "torture",
             Self::Kubernetes => "kubernetes",
             Self::Node => "node",
         }
@@ -106,6 +111,7 @@ impl Suite {
                 own_node::prepare().and_then(|()| clients::obtain()).and_then(|_| part("runsc")).map(drop)
             }
             Self::Pods | Self::Escapes => own_node::prepare().and_then(|()| part("kubectl")).map(drop),
+            Self::Torture => own_node::prepare(),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
         }
     }
@@ -134,6 +140,7 @@ impl Suite {
             Self::Images => self.test(effort, &[("ASB_TEST_REGISTRY", registry()?)]),
             Self::OwnNode => self.against_our_node(effort),
             Self::Pods | Self::Escapes => self.on_a_node_of_ours(effort),
+            Self::Torture => self.torture(effort),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
         }
     }
@@ -165,6 +172,7 @@ impl Suite {
             Self::OwnNode => &["operator", "sessions"],
             Self::Pods => &["pods"],
             Self::Escapes => &["escapes"],
+            Self::Torture => &["torture"],
             Self::Kubernetes => &[
                 "conversion",
                 "definitions",
@@ -236,6 +244,16 @@ impl Suite {
         Ok(())
     }
 
+    /// One test at a time: each is about a whole machine. Whoever wants the same chances again names the seed.
+    fn torture(self, effort: Effort) -> Result<()> {
+        cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
+        let seed = std::env::var("ASB_TEST_SEED").ok().filter(|seed| !seed.is_empty()).unwrap_or_else(seed);
+        terminal::note(&format!("ASB_TEST_SEED={seed}"));
+        let environment = [("ASB_TEST_SEED", seed.into()), ("ASB_TEST_DEBIAN", debian::NODE.obtain()?)];
+        let arguments = ["--package", "asb-tests", "--test", self.programs()[0], "--", "--test-threads", "1"];
+        tests(&arguments, effort, &environment)
+    }
+
     fn against(self, cluster: &Cluster, effort: Effort) -> Result<()> {
         if self == Self::Node {
             let gvisor = ["--package", "asb-node", "--test", "shim", "--", "gvisor"];
@@ -288,6 +306,11 @@ const ROUNDS: [Round; 3] = [
     Round { node: &ALLOWED, chosen: &["allowed::"], threads: THREADS },
     Round { node: &HASTY, chosen: &["alone::"], threads: "1" },
 ];
+
+/// Another one for each run.
+fn seed() -> String {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()).to_string()
+}
 
 /// A program at its pinned version.
 fn part(name: &str) -> Result<PathBuf> {
