@@ -27,13 +27,12 @@ pub(crate) fn made(setting: Setting, as_expected: bool) {
 pub(crate) fn tell() {
     let [confined, lifted] =
         [&CONFINED, &LIFTED].map(|count| (count.made.load(Relaxed), count.as_expected.load(Relaxed)));
-    let mut text = String::new();
+    let mut out = std::io::stdout();
+    // An error means that nobody is there to be told.
     if confined.0 > 0 {
-        text += &format!("{} attacks were made from inside; {} were held off\n", confined.0, confined.1);
+        let _ = writeln!(out, "{} attacks were made from inside; {} were held off", confined.0, confined.1);
     }
     if lifted.0 > 0 {
-        text += &format!("{} of them were made without their layer; {} succeeded\n", lifted.0, lifted.1);
+        let _ = writeln!(out, "{} of them were made without their layer; {} succeeded", lifted.0, lifted.1);
     }
-    // Nobody is there to be told.
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -76,7 +76,7 @@ time.sleep(1000)"
     );
     let container = python(&bomb).with(json!({"resources": {"limits": {"memory": "2Gi"}}}));
     stage.create("bomb", once(container).with(json!({"terminationGracePeriodSeconds": 0}))).await?;
-    let said = wait::until(Duration::from_secs(60), "the bomb to go off", || async {
+    let said = wait::until(Duration::from_mins(1), "the bomb to go off", || async {
         stage.logs("bomb", "main").await.ok().filter(|said| said.contains("made"))
     });
     let said = said.await?;
@@ -97,15 +97,18 @@ async fn memory(ground: Ground) -> Result<Outcome> {
         (
             "children",
             "
+children = []
 for part in range(8):
-    if os.fork() == 0:
+    children.append(os.fork())
+    if children[-1] == 0:
         x = bytearray(b'x') * (size // 8)
         open(f'/tmp/{part}', 'w').close()
-        time.sleep(30)
-        os._exit(0)
-while len(os.listdir('/tmp')) < 8:
+        time.sleep(1000)
+while not all(os.path.exists(f'/tmp/{part}') for part in range(8)):
     time.sleep(0.1)
-    if os.waitpid(-1, os.WNOHANG)[0]: os.kill(os.getpid(), 9)",
+    if os.waitpid(-1, os.WNOHANG)[0]: os.kill(os.getpid(), 9)
+# All of them at the same time, that is.
+if os.waitpid(-1, os.WNOHANG)[0]: os.kill(os.getpid(), 9)",
         ),
         ("file", "x = os.memfd_create('x'); [os.write(x, b'x' * (1 << 20)) for part in range(size >> 20)]"),
         (
@@ -122,7 +125,7 @@ while len(os.listdir('/tmp')) < 8:
     let (mut took, mut spared) = (Vec::new(), Vec::new());
     for (name, _) in ways {
         let pod =
-            wait::for_object_within(Duration::from_secs(60), &stage.pods(), name, "ended", has_ended).await?;
+            wait::for_object_within(Duration::from_mins(1), &stage.pods(), name, "ended", has_ended).await?;
         let said = stage.logs(name, "main").await.unwrap_or_default();
         let list = if said.contains("took it all") { &mut took } else { &mut spared };
         list.push(format!("{name} {:?} {said}", exit(&pod)));

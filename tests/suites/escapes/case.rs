@@ -63,12 +63,15 @@ impl Layer {
     }
 }
 
+/// An attack with its stage.
+pub(crate) type Play = fn(Ground) -> Pin<Box<dyn Future<Output = Result<Outcome>>>>;
+
 pub(crate) enum Attack {
     /// A program in Python, after `prelude.py`, which says whether it held or escaped. It is run as everything that runs in
     /// a container: its first process, a hook, a probe and a command.
     Program(&'static str),
     /// What takes more than one program, or is seen by somebody outside.
-    Staged(fn(Ground) -> Pin<Box<dyn Future<Output = Result<Outcome>>>>),
+    Staged(Play),
 }
 
 /// How the layer is taken away.

@@ -93,7 +93,8 @@ fn row(subject: &str, case: &Case) -> String {
     let without = match case.without {
         None => "",
         Some(Without::Machine) => "on the bare machine",
-        Some(Without::Container(_) | Without::Pod(_) | Without::Otherwise(_)) => "with it taken away",
+        Some(Without::Container(_) | Without::Pod(_)) => "with it taken away",
+        Some(Without::Otherwise(how)) => how,
     };
     let link = format!("[{}](../tests/suites/escapes/{subject}.rs)", case.name);
     format!("| {link} | {} | {} | {without} |", case.hole, layers.join(", "))

@@ -84,12 +84,16 @@ impl Ground {
         wait::for_object_within(PATIENCE, &pods, "attacker", "done", is_ready).await?;
         let mut outcomes = Vec::new();
         for way in ["first", "hook", "probe"] {
-            let said = self.stage.exec("attacker", &format!("cat /tmp/{way}")).await?;
-            outcomes.push(verdict(way, &said)?);
+            outcomes.push(verdict(way, &self.hear(&format!("cat /tmp/{way}")).await?)?);
         }
-        let said = self.stage.exec("attacker", "python3 -c \"$ATTACK\" 2>&1").await?;
-        outcomes.push(verdict("command", &said)?);
+        outcomes.push(verdict("command", &self.hear("python3 -c \"$ATTACK\" 2>&1").await?)?);
         Ok(summary(outcomes))
+    }
+
+    /// What the attacker says to a command, which ends.
+    async fn hear(&self, script: &str) -> Result<String> {
+        let said = timeout(wait::DEADLINE * 2, self.stage.exec("attacker", script)).await;
+        said.with_context(|| format!("{script:?} does not end")).flatten()
     }
 
     /// A Pod of one container, with the layer in force or not.

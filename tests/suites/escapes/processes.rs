@@ -178,7 +178,7 @@ async fn own_program(ground: Ground) -> Result<Outcome> {
         let entered = stage.pods().exec("hunter", ["/tmp/trap"], &parameters).await?;
         stage::finish(entered).await.map(drop)
     };
-    let said = wait::until(Duration::from_secs(60), "the hunt to end", || async {
+    let said = wait::until(Duration::from_mins(1), "the hunt to end", || async {
         let _ = walk_in().await;
         stage.exec("hunter", "cat /tmp/said").await.ok()
     });
@@ -289,7 +289,7 @@ async fn crash(ground: Ground) -> Result<Outcome> {
             .flatten()
             .find(|entry| entry.file_name().to_string_lossy().starts_with(&name))?;
         let age = found.metadata().ok()?.modified().ok()?.elapsed().ok()?;
-        (age < Duration::from_secs(60)).then(|| found.path().display().to_string())
+        (age < Duration::from_mins(1)).then(|| found.path().display().to_string())
     });
     let escaped = fresh.into_iter().next();
     ensure!(

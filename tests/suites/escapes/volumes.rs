@@ -169,7 +169,7 @@ fn disk() -> Value {
 
 async fn ownership(ground: Ground) -> Result<Outcome> {
     let (stage, canary) = (&ground.stage, Canary::set()?);
-    plant(stage, &canary).await?;
+    Box::pin(plant(stage, &canary)).await?;
     let main = sh("stat -c %g /v/plain").with(json!({"volumeMounts": [at("v", "/v")]}));
     let spec = once(main).with(disk()).with(json!({"securityContext": {"fsGroup": 4242}}));
     let said = stage.run("owner", spec).await?;
@@ -181,7 +181,7 @@ async fn ownership(ground: Ground) -> Result<Outcome> {
 
 async fn removal(ground: Ground) -> Result<Outcome> {
     let (stage, canary) = (&ground.stage, Canary::set()?);
-    let made = plant(stage, &canary).await?;
+    let made = Box::pin(plant(stage, &canary)).await?;
     let mark = format!("mark-{}", stage.namespace.name());
     let marker = once(planter(&format!("mkdir /v/{mark}"))).with(disk());
     stage.create("marker", marker).await?;

@@ -15,7 +15,7 @@ const IDLE: &str = "trap 'exit 0' TERM; while :; do sleep 0.2; done";
 async fn guarded(stage: &Stage) -> Result<()> {
     let container = json!({
         "name": "main", "image": BUSYBOX, "command": ["sh", "-c", IDLE],
-        "volumeMounts": [{"name": "work", "mountPath": "/work"}],
+        "volumeMounts": [{"name": "work", "mountPath": "/disk"}],
     });
     let claim = json!({
         "metadata": {"name": "work"},
@@ -39,14 +39,14 @@ async fn kernel(stage: &Stage) -> Result<String> {
 async fn a_guarded_sandbox_is_suspended_and_resumed() -> Result<()> {
     let stage = Stage::set().await?;
     guarded(&stage).await?;
-    stage.answer(&["exec", "guarded", "--", "sh", "-c", "echo kept > /work/word; echo lost > /word"]).await?;
+    stage.answer(&["exec", "guarded", "--", "sh", "-c", "echo kept > /disk/word; echo lost > /word"]).await?;
     assert!(kernel(&stage).await?.contains("Starting gVisor"));
     assert_eq!(stage.answer(&["suspend", "guarded"]).await?, "sandbox/guarded suspended\n");
     let pods = stage.namespace.api::<Pod>().list(&ListParams::default()).await?;
     assert_eq!(pods.items.len(), 0, "nothing runs");
     assert_eq!(stage.answer(&["resume", "guarded"]).await?, "sandbox/guarded resumed\n");
     let said = stage
-        .answer(&["exec", "guarded", "--", "sh", "-c", "cat /work/word; test -e /word || echo clean"])
+        .answer(&["exec", "guarded", "--", "sh", "-c", "cat /disk/word; test -e /word || echo clean"])
         .await?;
     assert_eq!(said, "kept\nclean\n");
     assert!(kernel(&stage).await?.contains("Starting gVisor"));

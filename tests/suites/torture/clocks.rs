@@ -27,9 +27,13 @@ impl Clock {
         let folder = TempDir::new()?;
         let source = folder.path().join("clock.c");
         fs::write(&source, include_str!("clock.c"))?;
-        let mut build = Command::new("cc");
-        build.args(["-shared", "-fPIC", "-o"]).arg(folder.path().join("clock.so")).arg(&source).arg("-ldl");
-        let built = build.output().context("run cc")?;
+        let mut compiler = Command::new("cc");
+        compiler
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(folder.path().join("clock.so"))
+            .arg(&source)
+            .arg("-ldl");
+        let built = compiler.output().context("run cc")?;
         ensure!(built.status.success(), "cc: {}", String::from_utf8_lossy(&built.stderr));
         let clock = Self { folder };
         clock.set(0)?;

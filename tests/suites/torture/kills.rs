@@ -70,8 +70,8 @@ async fn play(seed: u64) -> Result<()> {
     while let Some(done) = users.join_next().await {
         kept.extend(done?.with_context(|| daemon.log())?);
     }
-    let pulled = puller.await?.with_context(|| daemon.log())?;
-    ensure!(pulled >= kills()? / 50, "only {pulled} images were run");
+    let images = puller.await?.with_context(|| daemon.log())?;
+    ensure!(images >= kills()? / 50, "only {images} images were run");
     judge(&home, &company, kept, &deaths).await.with_context(|| daemon.log())?;
     home.finish(daemon).await
 }
