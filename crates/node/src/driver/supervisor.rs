@@ -141,7 +141,9 @@ impl Supervisor {
         let refusals = support::check(&spec, &self.tools.allow).err().unwrap_or_default();
         let node =
             self.tools.nodes.get("", &self.tools.node.name).unwrap_or_else(|| Arc::new(Node::default()));
-        let others: Vec<&Pod> = self.kept.values().map(|kept| &*kept.pod).collect();
+        // Those that the API has let go of are on their way out, and the scheduler has given away their room.
+        let stay = self.kept.values().filter(|kept| kept.news.borrow().is_some());
+        let others: Vec<&Pod> = stay.map(|kept| &*kept.pod).collect();
         let namespaces = BTreeMap::new();
         admit(pod, &refusals, &Site { node: &node, pods: &others, namespaces: &namespaces }).err()
     }
