@@ -111,6 +111,7 @@ mod tests {
     fn what_it_is_worth_stays() {
         let old = class("high", 5);
         let mut new = class("high", 6);
+        new["metadata"]["resourceVersion"] = json!("1");
         new["preemptionPolicy"] = json!("PreemptLowerPriority");
         let errors: Vec<_> = update(&kind(), None, &new, &old).iter().map(ToString::to_string).collect();
         let [value, policy] = errors.as_slice() else { panic!("{errors:?}") };
