@@ -23,6 +23,7 @@ const HEAD: &[&str] = &["what", "asb", "runc", "runsc", "asb / runc"];
 
 /// What is measured of the node.
 #[derive(clap::Args)]
+#[group(id = "wishes-of-the-node")]
 pub(crate) struct Wishes {
     /// How many idle Sandboxes the node has at the end; 0 for none
     #[arg(long, default_value_t = 1000, value_name = "COUNT")]

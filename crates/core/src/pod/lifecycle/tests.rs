@@ -253,7 +253,7 @@ fn a_node_that_goes_down_stops_containers_in_its_own_time_and_starts_none() {
     assert_eq!(stopping.clone().now(1009).plan().next_look, Some(at(1010)));
     assert_eq!(stopping.now(1010).plan().actions, [kill("a")]);
     let over = one().housed().exited("a", 0, 999);
-    assert_eq!(over.clone().plan().actions, [prepare("a", 1)]);
+    assert_ne!(over.clone().plan().actions, [], "otherwise it is started again");
     assert_eq!(over.halted(1000, 10).plan(), Plan::default(), "nothing is started, and nothing cleared away");
 }
 
