@@ -128,7 +128,10 @@ impl Execution<'_> {
     fn become_runtime(&self, program: &oci::Program<'_>, file: &Path) -> ! {
         let tell = |master: &OwnedFd| send_whole(&self.control, &Report::Terminal, &[master.as_fd()]);
         let failure = match oci::connect(self.stdio.as_ref(), tell) {
-            Ok(()) => program.exec(self.attempt, file),
+            Ok(()) => {
+                program.await_running(self.attempt, self.init);
+                program.exec(self.attempt, file)
+            }
             Err(error) => {
                 report::Failure { reason: Reason::Setup, message: format!("cannot connect: {error}") }
             }

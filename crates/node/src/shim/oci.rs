@@ -6,11 +6,12 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::setsid;
 use serde_json::{Value, json};
 
@@ -65,9 +66,30 @@ impl<'a> Program<'a> {
         self.failure(&error)
     }
 
+    /// Waits until the runtime says that the container runs: its own first process is there before that. Not for ever, and not
+    /// for one that has ended.
+    pub(super) fn await_running(&self, attempt: &Attempt, init: BorrowedFd<'_>) {
+        let mut first = [PollFd::from_borrowed_fd(init, PollFlags::IN)];
+        for _ in 0..LOOKS {
+            if self.is_running(attempt) || poll(&mut first, Some(&PAUSE)).is_ok_and(|ended| ended > 0) {
+                return;
+            }
+        }
+    }
+
+    fn is_running(&self, attempt: &Attempt) -> bool {
+        let mut asked = self.command();
+        let said =
+            asked.arg("state").arg(self.id(attempt)).stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let state = said.ok().and_then(|said| serde_json::from_slice::<Value>(&said.stdout).ok());
+        state.is_some_and(|state| state["status"] == "running")
+    }
+
     /// Forgets the container, and ends what is left of it. That there is none is what we want.
     pub(super) fn delete(&self, attempt: &Attempt) -> io::Result<()> {
-        match self.command().args(["delete", "--force"]).arg(self.id(attempt)).status() {
+        let mut asked = self.command();
+        asked.args(["delete", "--force"]).arg(self.id(attempt)).stdout(Stdio::null()).stderr(Stdio::null());
+        match asked.status() {
             // A runtime that is not there has run nothing.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other.map(drop),
@@ -83,6 +105,10 @@ impl<'a> Program<'a> {
         Failure { reason: Reason::Setup, message }
     }
 }
+
+/// How often, and after which pauses, a container is looked at that has been started and does not run yet.
+const LOOKS: u32 = 200;
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Runtimes look for helpers of their own.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
