@@ -1,0 +1,77 @@
+//! Reads the output of a process at its own pace. Whoever is too slow loses what is no longer kept, and is told; only a patient
+//! reader, of whom there is at most one, makes the process wait.
+
+use std::rc::Rc;
+
+use super::process::Process;
+use super::replay::Found;
+use crate::wire::processes::{Exit, Stream};
+
+pub(crate) struct Reader {
+    process: Rc<Process>,
+    position: u64,
+    patient: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Data { offset: u64, stream: Stream, bytes: Vec<u8> },
+    Lost { from: u64, to: u64 },
+    End(Exit),
+}
+
+impl Reader {
+    pub(crate) fn from(process: Rc<Process>, position: u64) -> Self {
+        Self { process, position, patient: false }
+    }
+
+    /// From the beginning, for whoever started it: nothing is lost.
+    pub(crate) fn patient(process: Rc<Process>) -> Self {
+        process.patient.set(Some(0));
+        Self { process, position: 0, patient: true }
+    }
+
+    /// Waits for the next. At most so many bytes.
+    pub(crate) async fn next(&mut self, most: usize) -> Next {
+        let process = self.process.clone();
+        let next = process.until(|| self.now(most)).await;
+        self.advance(&next);
+        next
+    }
+
+    /// What is there already.
+    pub(crate) fn try_next(&mut self, most: usize) -> Option<Next> {
+        let next = self.now(most)?;
+        self.advance(&next);
+        Some(next)
+    }
+
+    fn now(&self, most: usize) -> Option<Next> {
+        match self.process.replay.borrow().read(self.position, most) {
+            Found::Data { offset, stream, bytes } => Some(Next::Data { offset, stream, bytes }),
+            Found::Lost { from, to } => Some(Next::Lost { from, to }),
+            Found::Nothing => self.process.exit().map(Next::End),
+        }
+    }
+
+    fn advance(&mut self, next: &Next) {
+        match next {
+            Next::Data { offset, bytes, .. } => self.position = offset + bytes.len() as u64,
+            Next::Lost { to, .. } => self.position = *to,
+            Next::End(_) => {}
+        }
+        if self.patient {
+            self.process.patient.set(Some(self.position));
+            self.process.changed.notify_waiters();
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.patient {
+            self.process.patient.set(None);
+            self.process.changed.notify_waiters();
+        }
+    }
+}

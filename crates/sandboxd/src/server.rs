@@ -1,0 +1,142 @@
+//! What all requests share, and the way of each to whoever answers it.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::{Method, Request};
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::failure::{Code, Failure};
+use crate::files::path::Inside;
+use crate::files::root::Root;
+use crate::http::body::Chunks;
+use crate::http::payload::Served;
+use crate::http::route::Route;
+use crate::http::{answer, connection};
+use crate::processes::Processes;
+use crate::settings::Settings;
+use crate::settings::limits::size;
+use crate::{grpc, legacy, rest, timestamp};
+
+pub(crate) struct Server {
+    pub(crate) settings: Settings,
+    pub(crate) root: Arc<Root>,
+    pub(crate) processes: Rc<Processes>,
+    pub(crate) started: Instant,
+    /// It is ending, and tells probes so.
+    pub(crate) draining: Cell<bool>,
+    transfers: Arc<Semaphore>,
+    watchers: Arc<Semaphore>,
+    connections: Cell<u64>,
+}
+
+impl Server {
+    pub(crate) fn new(settings: Settings, root: Root, processes: Rc<Processes>) -> Rc<Self> {
+        let limits = &settings.limits;
+        Rc::new(Self {
+            transfers: Arc::new(Semaphore::new(size(limits.transfers))),
+            watchers: Arc::new(Semaphore::new(size(limits.watchers))),
+            settings,
+            root: Arc::new(root),
+            processes,
+            started: Instant::now(),
+            draining: Cell::new(false),
+            connections: Cell::new(0),
+        })
+    }
+
+    /// Takes connections for ever.
+    pub(crate) async fn listen(self: Rc<Self>, listener: TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => self.clone().take(stream),
+                // Out of descriptors, for one: those that are open will close.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    fn take(self: Rc<Self>, stream: tokio::net::TcpStream) {
+        if self.connections.get() >= self.settings.limits.connections {
+            tokio::task::spawn_local(connection::refuse(stream));
+            return;
+        }
+        self.connections.set(self.connections.get() + 1);
+        tokio::task::spawn_local(async move {
+            connection::serve(self.clone(), stream).await;
+            self.connections.set(self.connections.get() - 1);
+        });
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.settings.ports.iter().map(|port| SocketAddr::new(self.settings.host, *port)).collect()
+    }
+
+    pub(crate) async fn handle(self: Rc<Self>, request: Request<Incoming>) -> Served {
+        if grpc::is_grpc(&request) {
+            return Ok(grpc::handle(self, request).await);
+        }
+        let path = request.uri().path().to_owned();
+        let route = Route::of(&path);
+        if let Err(failure) = self.admit(&request, &route) {
+            return Ok(answer::failure(&failure));
+        }
+        Ok(if route.is_legacy() {
+            legacy::handle(self, request, route).await
+        } else {
+            rest::handle(self, request, route).await
+        })
+    }
+
+    fn admit(&self, request: &Request<Incoming>, route: &Route<'_>) -> Result<(), Failure> {
+        if !route.is_open() {
+            self.settings.access.check(request.headers(), timestamp::unix_now())?;
+        }
+        let is_harmless = [Method::GET, Method::HEAD].contains(request.method())
+            && !request.headers().contains_key(http::header::UPGRADE);
+        if is_harmless {
+            return Ok(());
+        }
+        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        self.settings.access.check_origin(request.headers(), authority)
+    }
+
+    /// A body of JSON or of one message.
+    pub(crate) async fn small_body(&self, request: Request<Incoming>) -> Result<Vec<u8>, Failure> {
+        Chunks::new(request.into_body(), self.settings.limits.request_bytes, self.stall()).all().await
+    }
+
+    /// A body that goes to a file.
+    pub(crate) fn large_body(&self, request: Request<Incoming>) -> Chunks {
+        Chunks::new(request.into_body(), self.settings.limits.upload_bytes, self.stall())
+    }
+
+    fn stall(&self) -> Duration {
+        Duration::from_secs(self.settings.limits.stall_seconds)
+    }
+
+    /// Leave to move a lot, for as long as it is held.
+    pub(crate) fn transfer(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let leave = self.transfers.clone().try_acquire_owned();
+        leave.map_err(|_| busy("archives, copies and removals", self.settings.limits.transfers))
+    }
+
+    pub(crate) fn watcher(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let leave = self.watchers.clone().try_acquire_owned();
+        leave.map_err(|_| busy("watches", self.settings.limits.watchers))
+    }
+
+    /// Where a client means, by a path as people say it.
+    pub(crate) fn inside(&self, path: &[u8]) -> Result<Inside, Failure> {
+        Inside::parse_under(path, self.root.path())
+    }
+}
+
+fn busy(what: &str, most: u64) -> Failure {
+    Failure::new(Code::ResourceExhausted, format!("there are {most} {what} already; try again"))
+}

@@ -1,0 +1,28 @@
+//! The program as it is built, spoken to over real connections. What can be shown without one is shown beside the code.
+
+#[cfg(test)]
+mod access;
+#[cfg(test)]
+mod attach;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod grpc;
+#[cfg(test)]
+mod init;
+#[cfg(test)]
+mod legacy;
+#[cfg(test)]
+mod limits;
+#[cfg(test)]
+mod processes;
+#[cfg(test)]
+mod races;
+#[cfg(test)]
+mod requests;
+#[cfg(test)]
+mod service;
+#[cfg(test)]
+mod sockets;
+#[cfg(test)]
+mod wait;
