@@ -7,6 +7,7 @@ mod secure;
 use std::collections::BTreeMap;
 
 use asb_types::hash::fnv1a_hex;
+use asb_types::runtime::Runtime;
 use asb_types::{annotations, labels};
 use serde_json::{Map, Value, json};
 
@@ -34,7 +35,7 @@ pub struct Blueprint<'a> {
 impl<'a> Blueprint<'a> {
     pub fn of(template: &'a TemplateView) -> Self {
         let pod_spec = secure::pod_spec(template);
-        let essence = essence(&pod_spec, &template.volumes, template.service);
+        let essence = essence(&pod_spec, &template.volumes, template.service, template.runtime.as_ref());
         let pod_template = json!({
             "spec": essence["podSpec"],
             "labels": template.pod.labels,
@@ -66,7 +67,7 @@ impl<'a> Blueprint<'a> {
         &self.pod_template_hash
     }
 
-    /// The spec of a Sandbox: the template's podTemplate with secure defaults, its volumes and its Service.
+    /// The spec of a Sandbox: the template's podTemplate with secure defaults, its volumes, its Service and its runtime.
     pub fn spec(&self) -> Value {
         let template = self.template;
         let mut spec = json!({"podTemplate": {
@@ -78,6 +79,9 @@ impl<'a> Blueprint<'a> {
         }
         if let Some(service) = template.service {
             spec["service"] = service.into();
+        }
+        if let Some(runtime) = &template.runtime {
+            spec["runtime"] = json!(runtime);
         }
         spec
     }
@@ -103,10 +107,11 @@ impl<'a> Blueprint<'a> {
         self.is_template_of(sandbox) && sandbox.metadata.label(labels::TEMPLATE_HASH) == Some(&self.hash)
     }
 
-    /// Whether a Sandbox has the Pod spec, volumes and Service that the template asks for, as Kubernetes compares
+    /// Whether a Sandbox has the Pod spec, volumes, Service and runtime that the template asks for, as Kubernetes compares
     /// objects: amounts by value, nothing and empty alike. Labels and annotations do not count.
     pub fn same(&self, sandbox: &SandboxView) -> bool {
-        essence(&sandbox.pod.spec.value(), &sandbox.volumes, sandbox.service) == self.essence
+        let (service, runtime) = (sandbox.service, sandbox.runtime.as_ref());
+        essence(&sandbox.pod.spec.value(), &sandbox.volumes, service, runtime) == self.essence
     }
 }
 
@@ -136,17 +141,22 @@ fn metadata(labels: &BTreeMap<String, String>, annotations: &BTreeMap<String, St
     Value::Object(present.map(|(name, map)| (name.to_owned(), json!(map))).collect::<Map<_, _>>())
 }
 
-fn essence(pod_spec: &Value, volumes: &Document, service: Option<bool>) -> Value {
+/// Without a runtime it is as if there were no such thing, so that hashes of before still count.
+fn essence(pod_spec: &Value, volumes: &Document, service: Option<bool>, runtime: Option<&Runtime>) -> Value {
     let volumes = volumes.value();
     let volumes = volumes.as_array().into_iter().flatten().map(|volume| {
         let name = volume["metadata"]["name"].as_str().unwrap_or_default();
         json!({"name": name, "spec": canonical::form(&volume["spec"])})
     });
-    json!({
+    let mut essence = json!({
         "podSpec": canonical::form(pod_spec),
         "volumes": volumes.collect::<Vec<_>>(),
         "service": service,
-    })
+    });
+    if let Some(runtime) = runtime {
+        essence["runtime"] = json!(runtime);
+    }
+    essence
 }
 
 #[cfg(test)]

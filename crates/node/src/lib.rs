@@ -2,6 +2,7 @@
 
 pub mod blueprint;
 pub mod cache;
+pub mod carried;
 pub mod claims;
 pub mod connectivity;
 pub mod doctor;

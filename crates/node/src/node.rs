@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::blueprint::{self, Resolver};
 use crate::cache::Cache;
+use crate::carried::lay_down;
 use crate::claims::{self, Claims};
 use crate::connectivity::{self, Connectivity};
 use crate::driver::{self, Tools};
@@ -31,6 +32,7 @@ use crate::scheduling::{Scheduling, Sources};
 use crate::settings::{DOMAIN, Settings};
 use crate::streams::Streams;
 use crate::trash::Trash;
+use crate::volumes::Layout;
 
 const LOG_BYTES: u64 = 10 << 20;
 const LOG_FILES: u32 = 5;
@@ -57,6 +59,8 @@ pub enum NodeError {
     Presence(#[from] presence::Error),
     #[error(transparent)]
     Claims(#[from] claims::Error),
+    #[error("cannot lay down sandboxd for Sandboxes")]
+    Carried(#[source] io::Error),
     #[error("cannot make the usual runtime classes")]
     Classes(#[source] kube::Error),
 }
@@ -78,6 +82,9 @@ pub struct Node {
 impl Node {
     /// Finds what runs already, connects it, registers the node, and begins to run Pods.
     pub async fn start(client: Client, settings: &Settings, images: Arc<Images>) -> Result<Self, NodeError> {
+        if let Some(carried) = settings.carried {
+            lay_down(carried, &Layout::new(&settings.root).runtime()).map_err(NodeError::Carried)?;
+        }
         neighbours::clear_the_lost().await;
         let mut identity = Identity::of(&settings.root)?;
         if neighbours::has_another(&identity) && settings.pods.is_none() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use asb_core::network::cidr::Cidr;
 use asb_core::pod::support::Allowances;
 
+use crate::carried::Carried;
 use crate::images;
 use crate::shim::client::Program;
 
@@ -26,6 +27,8 @@ pub struct Settings {
     pub api: SocketAddr,
     /// How the shim of a Pod is started.
     pub shim: Program,
+    /// What Sandboxes that ask for sandboxd get.
+    pub carried: Option<Carried>,
     /// OCI runtime programs by the handlers of RuntimeClasses, besides those that are found.
     pub runtimes: BTreeMap<String, PathBuf>,
     /// How old a token of a ServiceAccount gets in a Pod before it is replaced, however long it holds.

@@ -1,6 +1,8 @@
 //! What is set for the whole operator.
 
-use asb_core::{claim, pool};
+use std::sync::Arc;
+
+use asb_core::{claim, pool, sandbox};
 use jiff::SignedDuration;
 
 use crate::metrics::SpanCounts;
@@ -25,6 +27,8 @@ pub struct Settings {
     pub pools: pool::Settings,
     /// How long changes to a Pod's metadata are gathered before they are written.
     pub write_behind: SignedDuration,
+    /// Where Sandboxes that ask for sandboxd get it from, if they can.
+    pub runtime: Option<Arc<sandbox::RuntimeSource>>,
     pub children: ChildScope,
     /// How many requests may be made to the API server at a time. There are fewer where it takes no more.
     pub requests: usize,
@@ -63,6 +67,7 @@ impl Default for Settings {
             claim_events: true,
             pools: pool::Settings::default(),
             write_behind: SignedDuration::ZERO,
+            runtime: None,
             children: ChildScope::default(),
             requests: 64,
             api_server: "in-process".to_owned(),

@@ -17,7 +17,7 @@ macro_rules! document {
 }
 
 /// Rises with every change of the definitions, so that an older program knows a newer definition and leaves it.
-pub const REVISION: u64 = 3;
+pub const REVISION: u64 = 4;
 
 /// Where the API server finds the conversion webhook of an operator installed with our manifests.
 pub const WEBHOOK_SERVICE: &str = "agent-sandbox-webhook-service";

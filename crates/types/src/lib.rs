@@ -21,6 +21,7 @@ pub mod network;
 pub mod phase;
 pub mod quantity;
 pub mod rights;
+pub mod runtime;
 pub mod shorthand;
 pub mod v1alpha1;
 pub mod v1beta1;

@@ -120,3 +120,12 @@ async fn a_pod_reads_of_itself_in_files() -> Result<()> {
     stage.exec_until("mirror", "cat /v/labels", "app=\"changed\"").await?;
     stage.finish().await
 }
+
+#[tokio::test]
+async fn the_runtime_that_asb_carries_is_a_volume_that_nobody_writes_to() -> Result<()> {
+    let stage = Stage::set().await?;
+    let script = "/v/sandboxd version | cut -d' ' -f1; touch /v/x 2>/dev/null || echo refused";
+    let carried = json!({"image": {"reference": "asb.local/sandboxd", "pullPolicy": "Always"}});
+    assert_eq!(stage.run("carried", holding(sh(script), carried)).await?, "sandboxd\nrefused");
+    stage.finish().await
+}

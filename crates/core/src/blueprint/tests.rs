@@ -42,10 +42,12 @@ fn a_member_of_a_pool_bears_everything_from_the_start() {
 fn a_member_has_the_volumes_and_the_service_of_the_template() {
     let mut spec = simple();
     spec["service"] = true.into();
+    spec["runtime"] = json!({"access": "Open"});
     spec["volumeClaimTemplates"] =
         json!([{"metadata": {"name": "work"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]);
     let member = member_of(spec.clone());
     assert_eq!(member["spec"]["service"], true);
+    assert_eq!(member["spec"]["runtime"], json!({"access": "Open"}));
     assert_eq!(member["spec"]["volumeClaimTemplates"], spec["volumeClaimTemplates"]);
 }
 
@@ -112,6 +114,7 @@ fn a_member_is_fresh_until_its_template_changes_in_substance() {
     ));
     assert!(!fresh(|spec| spec["podTemplate"]["spec"]["containers"][0]["image"] = "node".into()));
     assert!(!fresh(|spec| spec["service"] = false.into()));
+    assert!(!fresh(|spec| spec["runtime"] = json!({})), "it has no sandboxd");
     assert!(!fresh(|spec| spec["networkPolicy"] = json!({})), "it has another DNS");
     let volumes = json!([{"metadata": {"name": "work"}, "spec": {}}]);
     assert!(

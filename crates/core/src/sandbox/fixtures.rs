@@ -9,7 +9,7 @@ use asb_types::{hash, names};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Memory, Node, Observed, Plan, Settings, Status, Trouble, plan, status};
+use super::{Memory, Node, Observed, Plan, RuntimeSource, Settings, Status, Trouble, plan, status};
 use crate::patch::merge;
 use crate::views::{self, PodView, View};
 use crate::write::{Deleting, Kind, Lock, Part, Write};
@@ -28,6 +28,7 @@ pub(crate) struct World {
     pub memory: Memory,
     pub trace: Option<&'static str>,
     pub write_behind: SignedDuration,
+    pub runtime: Option<Arc<RuntimeSource>>,
     writes: u64,
 }
 
@@ -52,6 +53,7 @@ pub(crate) fn sandbox(name: &str) -> World {
         memory: Memory::default(),
         trace: None,
         write_behind: SignedDuration::ZERO,
+        runtime: None,
         writes: 100,
     }
 }
@@ -168,7 +170,11 @@ impl World {
             nodes: self.nodes.clone(),
             memory: self.memory.clone(),
             trace: self.trace.map(Into::into),
-            settings: Settings { cluster_domain: "cluster.local".into(), write_behind: self.write_behind },
+            settings: Settings {
+                cluster_domain: "cluster.local".into(),
+                write_behind: self.write_behind,
+                runtime: self.runtime.clone(),
+            },
             sandbox,
         }
     }

@@ -8,6 +8,7 @@ use asb_types::{hash, names};
 use jiff::SignedDuration;
 
 use super::memory::Memory;
+use super::runtime;
 use crate::object::Uid;
 use crate::views::{PodView, SandboxView, ServiceView, VolumeView};
 
@@ -49,6 +50,8 @@ pub struct Settings {
     pub cluster_domain: Arc<str>,
     /// How long changes to a Pod's metadata are gathered before they are written.
     pub write_behind: SignedDuration,
+    /// Where sandboxd comes from, if it can be had.
+    pub runtime: Option<Arc<runtime::Source>>,
 }
 
 impl Observed {

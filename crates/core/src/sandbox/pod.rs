@@ -41,8 +41,12 @@ pub(super) fn plan_suspension(observed: &Observed, now: Timestamp) -> Step {
 }
 
 fn create(observed: &Observed) -> Step {
-    let object = pod_object::build(observed);
-    Step::write(Write::Create { target: Target::of(Kind::Pod, &observed.sandbox.metadata), object })
+    match pod_object::build(observed) {
+        Ok(object) => {
+            Step::write(Write::Create { target: Target::of(Kind::Pod, &observed.sandbox.metadata), object })
+        }
+        Err(refusal) => Step::refuse(refusal),
+    }
 }
 
 /// Locked by version, because the list of owners is written whole. A Pod on its way out is not worth having, and its name

@@ -6,6 +6,7 @@ use asb_types::hash::fnv1a_hex;
 use asb_types::labels::{ADOPTABLE, SANDBOX_NAME_HASH};
 use serde::{Serialize, Serializer};
 
+use super::runtime::Unfit;
 use super::trouble::Class;
 use crate::object::{Metadata, Owner};
 use crate::views::SandboxView;
@@ -30,6 +31,8 @@ pub enum Refusal {
          by it; use another name"
     )]
     NameHashCollision { hash: String, twin: String },
+    #[error(transparent)]
+    Runtime(#[from] Unfit),
 }
 
 /// What may stand in a Sandbox's way.
@@ -75,6 +78,7 @@ impl Refusal {
             }
             Self::MultiplePods(_) => Class::MultiplePods,
             Self::NameHashCollision { .. } => Class::NameHashCollision,
+            Self::Runtime(_) => Class::Invalid,
         }
     }
 }

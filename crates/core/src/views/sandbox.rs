@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use asb_types::conditions::READY;
 use asb_types::lifecycle::{ShutdownPolicy, WhenDeleted};
+use asb_types::runtime::Runtime;
 use asb_types::v1beta1::{OperatingMode, SandboxStatus};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -21,6 +22,8 @@ pub struct SandboxView {
     /// `spec.volumeClaimTemplates`, null where there are none.
     pub volumes: Document,
     pub service: Option<bool>,
+    /// `spec.runtime`: whether sandboxd is in it, and how.
+    pub runtime: Option<Runtime>,
     pub shutdown_time: Option<Timestamp>,
     pub shutdown_policy: ShutdownPolicy,
     pub operating_mode: OperatingMode,
@@ -66,6 +69,7 @@ impl View for SandboxView {
             pod: PodBlueprint::read(&spec["podTemplate"]),
             volumes: (&spec["volumeClaimTemplates"]).into(),
             service: optional(&spec["service"], "spec.service")?,
+            runtime: optional(&spec["runtime"], "spec.runtime")?,
             shutdown_time: deadline(&spec["shutdownTime"], "spec.shutdownTime")?,
             shutdown_policy: optional(&spec["shutdownPolicy"], "spec.shutdownPolicy")?.unwrap_or_default(),
             operating_mode: optional(&spec["operatingMode"], "spec.operatingMode")?.unwrap_or_default(),

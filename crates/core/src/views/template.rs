@@ -4,6 +4,7 @@ use asb_types::blueprint::VolumeClaimTemplatesPolicy;
 use asb_types::env::EnvVarsInjectionPolicy;
 use asb_types::lifecycle::WhenDeleted;
 use asb_types::network::NetworkPolicyManagement;
+use asb_types::runtime::Runtime;
 use asb_types::v1beta1::SandboxTemplateStatus;
 use serde_json::Value;
 
@@ -22,6 +23,8 @@ pub struct TemplateView {
     /// `spec.volumeClaimRetentionPolicy.whenDeleted`, for Sandboxes that are claimed.
     pub volumes_when_deleted: WhenDeleted,
     pub service: Option<bool>,
+    /// `spec.runtime`: whether sandboxd is in its Sandboxes, and how.
+    pub runtime: Option<Runtime>,
     /// `spec.networkPolicy`, null where there is none.
     pub network_policy: Document,
     pub network_policy_management: NetworkPolicyManagement,
@@ -48,6 +51,7 @@ impl View for TemplateView {
             volumes_when_deleted: optional(when_deleted, "spec.volumeClaimRetentionPolicy.whenDeleted")?
                 .unwrap_or_default(),
             service: optional(&spec["service"], "spec.service")?,
+            runtime: optional(&spec["runtime"], "spec.runtime")?,
             network_policy: (&spec["networkPolicy"]).into(),
             network_policy_management: management.unwrap_or_default(),
             env_policy: env_policy.unwrap_or_default(),

@@ -29,6 +29,11 @@ impl Layout {
         Ok(self.root.join("pods").join(names::uid(uid)?).join("etc"))
     }
 
+    /// The program that Sandboxes may ask for.
+    pub fn runtime(&self) -> PathBuf {
+        self.root.join("runtime")
+    }
+
     /// All that outlive Pods.
     pub fn persistent(&self) -> PathBuf {
         self.root.join("volumes")

@@ -55,6 +55,9 @@ fn place(
     if let Some(source) = &volume.host_path {
         return Ok(Place::Path { path: PathBuf::from(&source.path), read_only: false, recursive: true });
     }
+    if volume.image.is_some() {
+        return Ok(directory(layout.runtime(), true));
+    }
     Err(Error::Unsupported(volume.name.clone()))
 }
 
@@ -96,6 +99,7 @@ mod tests {
             {"name": "work", "persistentVolumeClaim": {"claimName": "work", "readOnly": true}},
             {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
             {"name": "host", "hostPath": {"path": "/srv"}},
+            {"name": "runtime", "image": {"reference": "asb.local/sandboxd"}},
         ]));
         insta::assert_debug_snapshot!(all.unwrap());
     }

@@ -48,6 +48,7 @@ impl Cluster {
             api: server.address(),
             shim: Program::default(),
             runtimes: std::collections::BTreeMap::new(),
+            carried: None,
             token_age: asb_node::settings::TOKEN_AGE,
         };
         let this = Self { client: server.client(), settings, folder, _server: server };

@@ -16,6 +16,7 @@ impl Sandboxes {
         let settings = Settings {
             cluster_domain: self.context.settings.cluster_domain.as_str().into(),
             write_behind: self.context.settings.write_behind,
+            runtime: self.context.settings.runtime.clone(),
         };
         let mut observed = self.context.caches.read(|world| from_caches(world, key, settings))?;
         observed.trace = self.context.memory().traces.of(Kind::Sandbox, &observed.sandbox.metadata);

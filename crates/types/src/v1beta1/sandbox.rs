@@ -10,6 +10,7 @@ use crate::conditions::conditions_schema;
 use crate::deadline::Deadline;
 use crate::lifecycle::{ShutdownPolicy, VolumeClaimRetentionPolicy};
 use crate::phase::SandboxPhase;
+use crate::runtime::Runtime;
 
 /// CEL: volumes can neither be added, removed nor changed once the Sandbox exists.
 const VOLUMES_UNCHANGED: &str = "has(self.volumeClaimTemplates) == has(oldSelf.volumeClaimTemplates) && \
@@ -62,6 +63,11 @@ pub struct SandboxSpec {
     /// Whether the Sandbox has a headless Service of its name: true makes one, false removes it, unset leaves it as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<bool>,
+
+    /// Puts sandboxd into a container, so that SDKs can run commands and move files there, whatever the image. Unset leaves
+    /// the Pod as it is written. Counts for Pods that are made afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
 
     /// The time at which the Sandbox expires. Moving it into the future revives an expired Sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]

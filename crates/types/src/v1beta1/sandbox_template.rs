@@ -11,6 +11,7 @@ use crate::env::EnvVarsInjectionPolicy;
 use crate::lifecycle::VolumeClaimRetentionPolicy;
 use crate::network::{NetworkPolicyManagement, NetworkPolicyRules};
 use crate::omit_zero;
+use crate::runtime::Runtime;
 
 /// What Sandboxes made from this template are like.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,11 @@ pub struct SandboxTemplateSpec {
     /// Whether each Sandbox has a headless Service of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<bool>,
+
+    /// Puts sandboxd into a container of each Sandbox, so that SDKs can run commands and move files there, whatever the
+    /// image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
 
     /// Rules of the NetworkPolicy for all Pods of this template, used as they are when the policy is Managed. Present
     /// but empty, nothing gets in or out. Unset means a secure default: in from the router only, out to public

@@ -274,6 +274,10 @@ const SECURITY: &[Proof] = &[
     ),
     ("pods::allowed::shared_memory_of_the_machine_is_shared", &["PodSpec.hostIPC"]),
     ("pods::allowed::a_privileged_container_has_all_but_the_namespaces", &["SecurityContext.privileged"]),
+    (
+        "pods::volumes::the_runtime_that_asb_carries_is_a_volume_that_nobody_writes_to",
+        &["Volume.image", "ImageVolumeSource.*"],
+    ),
     ("pods::allowed::files_of_the_machine_are_shown", &["Volume.hostPath", "HostPathVolumeSource.*"]),
 ];
 

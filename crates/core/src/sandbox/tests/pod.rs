@@ -1,9 +1,11 @@
 //! The Pod of a Sandbox that runs.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
-use super::super::Plan;
 use super::super::fixtures::{NOON, World, pod, sandbox, seconds_after};
+use super::super::{Plan, Refusal, RuntimeDelivery, RuntimeSource, Unfit};
 use super::{created, ready, said, summary};
 use crate::write::Kind;
 
@@ -198,4 +200,18 @@ fn a_sandbox_that_is_being_deleted_is_left_to_the_garbage_collector() {
     let world = sandbox("demo").with_service(true).with(deleted);
     assert_eq!(world.plan(), Plan::default());
     assert_eq!(world.status().value()["phase"], "Terminating");
+}
+
+#[test]
+fn a_sandbox_that_asks_for_sandboxd_has_a_pod_with_it() {
+    let mut world = sandbox("demo").with_spec(json!({"runtime": {"access": "Open"}}));
+    let refused = world.plan();
+    assert_eq!(refused.pod.refusal, Some(Refusal::Runtime(Unfit::NoSource)));
+    assert!(refused.pod.writes.is_empty());
+    let delivery = RuntimeDelivery::ImageVolume;
+    let source = RuntimeSource { image: "asb".to_owned(), delivery, public_keys: Vec::new() };
+    world.runtime = Some(Arc::new(source));
+    let plan = world.plan();
+    let pod = created(&plan.pod.writes);
+    assert_eq!(pod["spec"]["containers"][0]["command"][0], "/.agent-sandbox/sandboxd");
 }

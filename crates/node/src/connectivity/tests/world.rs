@@ -187,6 +187,7 @@ fn settings(folder: &std::path::Path, api: SocketAddr) -> Settings {
         api,
         shim: crate::shim::client::Program::default(),
         runtimes: std::collections::BTreeMap::new(),
+        carried: None,
         token_age: crate::settings::TOKEN_AGE,
     }
 }

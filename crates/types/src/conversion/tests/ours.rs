@@ -18,7 +18,8 @@ fn our_fields(kind: &str) -> (Value, Value) {
         "lastTransitionTime": "2026-01-02T03:04:05Z"}]);
     match kind {
         "Sandbox" => (
-            json!({"volumeClaimRetentionPolicy": {"whenDeleted": "Retain"}, "ttlSecondsAfterExpired": 0}),
+            json!({"volumeClaimRetentionPolicy": {"whenDeleted": "Retain"}, "ttlSecondsAfterExpired": 0,
+                "runtime": {"container": "main", "access": "Open", "directory": "/app"}}),
             json!({"phase": "Running"}),
         ),
         "SandboxClaim" => (
@@ -30,7 +31,7 @@ fn our_fields(kind: &str) -> (Value, Value) {
             }}),
         ),
         "SandboxTemplate" => (
-            json!({"volumeClaimRetentionPolicy": {"whenDeleted": "Retain"}}),
+            json!({"volumeClaimRetentionPolicy": {"whenDeleted": "Retain"}, "runtime": {"access": "Token"}}),
             json!({"observedGeneration": 2, "conditions": ready}),
         ),
         _ => (

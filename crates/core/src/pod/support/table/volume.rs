@@ -7,6 +7,9 @@ const CLOUD: &str = "disks of a cloud are not attached by this node; use a Persi
 const NETWORK: &str = "network file systems are not mounted by this node; use a PersistentVolumeClaim";
 const RETIRED: &str = "Kubernetes itself has retired it; use a PersistentVolumeClaim";
 
+/// The one image that is a volume.
+const RUNTIME: &str = "asb.local/sandboxd";
+
 pub(super) const KINDS: &[Kind] = &[
     kind(
         "Volume",
@@ -33,7 +36,7 @@ pub(super) const KINDS: &[Kind] = &[
                 holds: Some("HostPathVolumeSource"),
                 note: "it shows files of the host",
             },
-            refused("image", "images are not mounted as volumes"),
+            holding("image", "ImageVolumeSource", "the runtime that this program carries for Sandboxes"),
             refused("iscsi", NETWORK),
             honoured("name", "for volumeMounts"),
             refused("nfs", NETWORK),
@@ -51,6 +54,13 @@ pub(super) const KINDS: &[Kind] = &[
             ),
             refused("storageos", RETIRED),
             refused("vsphereVolume", CLOUD),
+        ],
+    ),
+    kind(
+        "ImageVolumeSource",
+        &[
+            honoured("pullPolicy", "it is always here"),
+            only("reference", &[RUNTIME], "no other image is mounted as a volume"),
         ],
     ),
     kind("ConfigMapVolumeSource", &[DEFAULT_MODE, ITEMS, NAME, OPTIONAL]),
