@@ -24,6 +24,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::security::authentication::User;
 pub use logs::LogOptions;
 pub use no_pods::NoPods;
 pub use pods::{
@@ -55,8 +56,13 @@ impl<P: PodStreams> Streaming<P> {
     }
 
     /// `GET` and `POST …/pods/NAME/portforward`
-    pub async fn port_forward<B: Send + 'static>(&self, pod: Pod, request: Request<B>) -> Response {
-        answer(port_forward::serve(Arc::clone(&self.pods), pod, request, &self.tasks).await)
+    pub async fn port_forward<B: Send + 'static>(
+        &self,
+        pod: Pod,
+        who: User,
+        request: Request<B>,
+    ) -> Response {
+        answer(port_forward::serve(Arc::clone(&self.pods), pod, who, request, &self.tasks).await)
     }
 
     /// `GET …/pods/NAME/log`

@@ -8,8 +8,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::target::Target;
 use crate::{
     claim, completion, conversation, cp, crds, describe, doctor, down, events, exec, fsck, image, kubeconfig,
-    logs, ls, operator, plugin, pool, port_forward, release, resume, rm, run, shell, status, suspend, top,
-    up, version,
+    logs, ls, operator, plugin, pool, port_forward, release, resume, rm, router, run, sandboxd, shell,
+    status, suspend, token, top, up, version,
 };
 
 /// Isolated, stateful, singleton environments for AI agents.
@@ -27,7 +27,6 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
 pub(crate) enum Command {
     Run(run::Arguments),
     Shell(shell::Arguments),
@@ -44,6 +43,7 @@ pub(crate) enum Command {
     Release(release::Arguments),
     Pool(pool::Arguments),
     Top(top::Arguments),
+    Token(token::Arguments),
     Events(events::Arguments),
     Up(up::Arguments),
     Down(down::Arguments),
@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Kubeconfig(kubeconfig::Arguments),
     Crds(crds::Arguments),
     Operator(operator::Arguments),
+    Router(router::Arguments),
+    Sandboxd(sandboxd::Arguments),
     Completion(completion::Arguments),
     Version(version::Arguments),
 }
@@ -106,6 +108,7 @@ impl Command {
             Self::Release(arguments) => Some(&mut arguments.target),
             Self::Pool(arguments) => Some(arguments.target()),
             Self::Top(arguments) => Some(&mut arguments.target),
+            Self::Token(arguments) => Some(&mut arguments.target),
             Self::Events(arguments) => Some(&mut arguments.target),
             Self::Up(_)
             | Self::Down(_)
@@ -116,6 +119,8 @@ impl Command {
             | Self::Kubeconfig(_)
             | Self::Crds(_)
             | Self::Operator(_)
+            | Self::Router(_)
+            | Self::Sandboxd(_)
             | Self::Completion(_)
             | Self::Version(_) => None,
         }
@@ -140,6 +145,7 @@ impl Command {
             Self::Release(arguments) => release::run(&arguments),
             Self::Pool(arguments) => pool::run(&arguments),
             Self::Top(arguments) => top::run(&arguments),
+            Self::Token(arguments) => token::run(&arguments),
             Self::Events(arguments) => events::run(&arguments),
             Self::Up(arguments) => up::run(&arguments),
             Self::Down(arguments) => down::run(&arguments),
@@ -148,6 +154,8 @@ impl Command {
             Self::Kubeconfig(arguments) => kubeconfig::run(&arguments),
             Self::Crds(arguments) => crds::run(&arguments),
             Self::Operator(arguments) => operator::run(arguments),
+            Self::Router(arguments) => router::run(&arguments),
+            Self::Sandboxd(arguments) => sandboxd::run(&arguments),
             Self::Completion(arguments) => completion::run(&arguments),
             Self::Version(arguments) => version::run(&arguments),
         };

@@ -20,8 +20,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use arguments::Arguments;
+pub(crate) use connection::{Connection, connect};
 use duties::{Duties, Leading};
-pub(crate) use go::{in_go_syntax, normalised};
+pub(crate) use go::{Bind, in_go_syntax, normalised};
 use traces::Traces;
 
 use crate::memory;
@@ -58,7 +59,7 @@ async fn operate(arguments: Arguments) -> Result<()> {
 async fn serve(duties: Duties) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-    let (client, api_server) = connection::connect(&duties.connection).await?;
+    let (client, api_server) = connect(&duties.connection).await?;
     if surroundings::own_namespace().is_none() {
         for namespace in duties.namespaces() {
             surroundings::prepare(&client, &namespace).await;

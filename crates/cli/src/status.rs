@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         version["pid"] = hello.pid.into();
         version["node"] = json!(hello.node);
         version["node"]["message"] = hello.node.to_string().into();
+        version["router"] = json!(hello.router.map(|router| format!("http://{router}")));
     }
     output::print(&report(&version, &kubeconfig, arguments.output))
 }
@@ -100,8 +101,10 @@ fn report(version: &Value, kubeconfig: &Path, form: Form) -> String {
             let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let node = answer["node"]["message"].as_str();
             let node = node.map_or_else(String::new, |node| format!("  node        {node}\n"));
+            let router = answer["router"].as_str();
+            let router = router.map_or_else(String::new, |router| format!("  router      {router}\n"));
             format!(
-                "ready\n  server      {}\n  version     {}\n  kubeconfig  {}\n{node}",
+                "ready\n  server      {}\n  version     {}\n  kubeconfig  {}\n{node}{router}",
                 word(&answer["server"]),
                 word(&answer["version"]),
                 kubeconfig.display(),

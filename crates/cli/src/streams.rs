@@ -2,28 +2,59 @@
 
 use std::sync::{Arc, OnceLock};
 
+use asb_apiserver::security::authentication::User;
 use asb_apiserver::streaming::{
     Amounts, Connection, Container, Error, Log, LogOptions, NodeUsage, Pod, PodStreams, PodUsage, Process,
     TerminalSize, Wanted,
 };
 use asb_node::streams as node;
 use asb_node::streams::{Kind, LogStream, Session, Size, Streams, Target};
+use asb_router::{Caller, Handle};
 use futures::FutureExt;
 use tokio::sync::watch;
 
+use crate::router::{NAMESPACE, POD};
+
+/// The port of the router's Pod.
+const ROUTER_PORT: u16 = 8080;
+
+/// How much may be under way in each direction.
+const BUFFER: usize = 64 * 1024;
+
 /// The Pods of this machine, once there is a node: the server is there before, because the node is its client.
 #[derive(Clone, Default)]
-pub(crate) struct LocalPods(Arc<OnceLock<Streams>>);
+pub(crate) struct LocalPods {
+    node: Arc<OnceLock<Streams>>,
+    router: Arc<OnceLock<Handle>>,
+}
 
 impl LocalPods {
     /// From now on there is a node. The first one stays.
     pub(crate) fn connect(&self, streams: Streams) {
-        let _ = self.0.set(streams);
+        let _ = self.node.set(streams);
+    }
+
+    /// From now on there is a router, which is this process and stands in the API as a Pod.
+    pub(crate) fn hand_over_to(&self, router: Handle) {
+        let _ = self.router.set(router);
+    }
+
+    /// A connection to the router, which knows whose it is and lets them into what they may reach.
+    fn to_the_router(&self, port: u16, who: &User) -> Result<Box<dyn Connection>, Error> {
+        let missing = || Error::NotFound("the router of this server has not started; try again".to_owned());
+        let router = self.router.get().ok_or_else(missing)?;
+        if port != ROUTER_PORT {
+            return Err(Error::Bad(format!("the router listens on port {ROUTER_PORT}, not on {port}")));
+        }
+        let (outer, inner) = tokio::io::duplex(BUFFER);
+        let User { name, uid, groups, extra } = who.clone();
+        router.accept(inner, Caller::User(asb_router::User { name, uid, groups, extra }));
+        Ok(Box::new(outer))
     }
 
     fn streams(&self) -> Result<&Streams, Error> {
         let missing = || Error::NotFound("the node of this server has not started; try again".to_owned());
-        self.0.get().ok_or_else(missing)
+        self.node.get().ok_or_else(missing)
     }
 }
 
@@ -61,7 +92,10 @@ impl PodStreams for LocalPods {
         session.map(process).map_err(refusal)
     }
 
-    async fn port_forward(&self, pod: &Pod, port: u16) -> Result<Box<dyn Connection>, Error> {
+    async fn port_forward(&self, pod: &Pod, port: u16, who: &User) -> Result<Box<dyn Connection>, Error> {
+        if pod.namespace == NAMESPACE && pod.name == POD {
+            return self.to_the_router(port, who);
+        }
         let stream = self.streams()?.port_forward(&pod.namespace, &pod.name, port).await;
         stream.map(|stream| Box::new(stream) as _).map_err(refusal)
     }
@@ -152,7 +186,9 @@ mod tests {
     #[tokio::test]
     async fn before_there_is_a_node_nothing_can_be_reached() {
         let pod = Pod { namespace: "team".to_owned(), name: "box".to_owned() };
-        let refused = LocalPods::default().port_forward(&pod, 80).await.err().map(|error| error.to_string());
+        let who = User::default();
+        let refused = LocalPods::default().port_forward(&pod, 80, &who).await.err();
+        let refused = refused.map(|error| error.to_string());
         assert_eq!(refused.as_deref(), Some("the node of this server has not started; try again"));
     }
 

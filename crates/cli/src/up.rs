@@ -1,6 +1,7 @@
 //! `asb up`: serves the Kubernetes API on this machine, and looks after our kinds, until it is told to stop.
 
 mod background;
+mod entrance;
 mod greeting;
 mod runner;
 mod summary;
@@ -9,6 +10,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -24,6 +26,8 @@ use crate::logging::Encoder;
 use crate::place::Place;
 use crate::streams::LocalPods;
 use crate::{memory, node, output, terminal};
+use entrance::Entrance;
+pub(crate) use entrance::key_path;
 use greeting::Mode;
 use runner::Runner;
 
@@ -73,6 +77,19 @@ pub(crate) struct Arguments {
     /// How much to say on standard error about what goes on: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "warn", env = "ASB_LOG")]
     log: tracing::level_filters::LevelFilter,
+
+    /// Let no requests into Sandboxes: there is no router, and no `sandbox-router-svc`
+    #[arg(long)]
+    no_router: bool,
+
+    /// Where the router lets requests into Sandboxes; port 0 takes one that is free [default: 127.0.0.1:8880, or a free port where
+    /// that is taken]
+    #[arg(long, value_name = "ADDR:PORT")]
+    router_listen: Option<SocketAddr>,
+
+    /// The domain below which host names are Sandboxes: PORT-SANDBOX-NAMESPACE.DOMAIN
+    #[arg(long, value_name = "DOMAIN")]
+    preview_domain: Option<String>,
 
     #[command(flatten)]
     node: node::Flags,
@@ -128,7 +145,20 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
         pods.connect(node.streams().clone());
     }
     let watched = client.clone();
-    let operator = (!arguments.no_operator).then(|| Operator::new(client, Settings::default(), None));
+    let key = entrance::key(&data_dir)?;
+    let settings =
+        Settings { runtime: Some(Arc::new(entrance::runtime_source(&key))), ..Settings::default() };
+    let operator = (!arguments.no_operator).then(|| Operator::new(client.clone(), settings, None));
+    let closing = CancellationToken::new();
+    let domain = arguments.preview_domain.clone();
+    let entrance = if arguments.no_router {
+        None
+    } else {
+        let listen = arguments.router_listen;
+        let entrance = Entrance::open(client, key, listen, domain, closing.clone()).await?;
+        pods.hand_over_to(entrance.handle.clone());
+        Some(entrance)
+    };
     let done = CancellationToken::new();
     let working = operator.map(|operator| tokio::spawn(operator.run(done.clone())));
     let hello = Hello {
@@ -136,6 +166,7 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         address,
         node: runner.state(&node),
+        router: entrance.as_ref().map(|entrance| entrance.address),
     };
     let words = if arguments.background {
         greeting::line(&hello, start.elapsed())
@@ -155,10 +186,14 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
         () = memory::keep_small() => None,
         () = summary::show(&watched), if is_watched => None,
     };
-    // What the operator has begun it finishes while the server still answers.
+    // What the operator has begun it finishes while the server still answers, and so does what is carried into Sandboxes.
+    closing.cancel();
     done.cancel();
     if let Some(working) = working {
         working.await.context("the operator ended badly")?;
+    }
+    if let Some(entrance) = entrance {
+        entrance.ended().await?;
     }
     runner.stop(halt).await;
     stop.cancel();

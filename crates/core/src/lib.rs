@@ -21,6 +21,7 @@ pub mod pool;
 mod propagated;
 pub mod report;
 pub mod rotation;
+pub mod route;
 pub mod sandbox;
 pub mod shorthand;
 pub mod template;

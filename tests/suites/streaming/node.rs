@@ -4,6 +4,7 @@ use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use asb_apiserver::security::authentication::User;
 use asb_apiserver::streaming::{
     Connection, Container, Error, Log, LogOptions, Pod, PodStreams, Process, TerminalSize, Wanted,
 };
@@ -32,7 +33,7 @@ impl PodStreams for LocalNode {
         self.start(&["cat".to_owned()], wanted)
     }
 
-    async fn port_forward(&self, _: &Pod, port: u16) -> Result<Box<dyn Connection>, Error> {
+    async fn port_forward(&self, _: &Pod, port: u16, _: &User) -> Result<Box<dyn Connection>, Error> {
         let connection = TcpStream::connect(("127.0.0.1", port)).await;
         connection.map(|it| Box::new(it) as _).map_err(|error| Error::Failed(error.to_string()))
     }

@@ -105,7 +105,8 @@ async fn answer(
     // What becomes a stream takes over the connection, and needs the request whole.
     let pod = resources::pod(&exchange, named)?;
     let part = named.subresource.clone().unwrap_or_default();
-    Ok(server.streams.serve(&part, pod, Request::from_parts(parts, body)).await)
+    let who = exchange.user;
+    Ok(server.streams.serve(&part, pod, who, Request::from_parts(parts, body)).await)
 }
 
 fn verb(method: &Method) -> &'static str {

@@ -6,12 +6,19 @@ use futures::future::BoxFuture;
 
 use super::reply;
 use crate::negotiation::Syntax;
+use crate::security::authentication::User;
 use crate::status::Status;
 use crate::streaming::{Error, NodeUsage, Pod, PodStreams, PodUsage, Streaming};
 
 pub(super) trait Streams: Send + Sync {
     /// Serves `attach`, `exec`, `log` or `portforward`.
-    fn serve<'a>(&'a self, part: &'a str, pod: Pod, request: Request<Body>) -> BoxFuture<'a, Response<Body>>;
+    fn serve<'a>(
+        &'a self,
+        part: &'a str,
+        pod: Pod,
+        who: User,
+        request: Request<Body>,
+    ) -> BoxFuture<'a, Response<Body>>;
 
     /// Whether it is known what Pods use.
     fn is_metered(&self) -> bool;
@@ -24,13 +31,19 @@ pub(super) trait Streams: Send + Sync {
 }
 
 impl<P: PodStreams> Streams for Streaming<P> {
-    fn serve<'a>(&'a self, part: &'a str, pod: Pod, request: Request<Body>) -> BoxFuture<'a, Response<Body>> {
+    fn serve<'a>(
+        &'a self,
+        part: &'a str,
+        pod: Pod,
+        who: User,
+        request: Request<Body>,
+    ) -> BoxFuture<'a, Response<Body>> {
         Box::pin(async move {
             match part {
                 "attach" => self.attach(pod, request).await,
                 "exec" => self.exec(pod, request).await,
                 "log" => self.logs(pod, request.uri()).await,
-                "portforward" => self.port_forward(pod, request).await,
+                "portforward" => self.port_forward(pod, who, request).await,
                 _ => reply::refusal(&Status::no_such_path(), Syntax::Json),
             }
         })

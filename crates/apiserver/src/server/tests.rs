@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::api::tests::{bolt, definition};
+use crate::security::authentication::User;
 use crate::store::{Key, Scope};
 use crate::streaming::{
     self, Amounts, Connection, Container, Log, LogOptions, NoPods, Pod, PodUsage, Process, Wanted,
@@ -184,7 +185,7 @@ impl PodStreams for Metered {
         unreachable!("nobody asks")
     }
 
-    async fn port_forward(&self, _: &Pod, _: u16) -> Result<Box<dyn Connection>, streaming::Error> {
+    async fn port_forward(&self, _: &Pod, _: u16, _: &User) -> Result<Box<dyn Connection>, streaming::Error> {
         unreachable!("nobody asks")
     }
 

@@ -2,6 +2,7 @@
 
 use super::logs::LogOptions;
 use super::pods::{Connection, Container, Error, Log, Pod, PodStreams, Process, Wanted};
+use crate::security::authentication::User;
 
 /// Stands where a node will be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +21,7 @@ impl PodStreams for NoPods {
         Err(refuse())
     }
 
-    async fn port_forward(&self, _: &Pod, _: u16) -> Result<Box<dyn Connection>, Error> {
+    async fn port_forward(&self, _: &Pod, _: u16, _: &User) -> Result<Box<dyn Connection>, Error> {
         Err(refuse())
     }
 

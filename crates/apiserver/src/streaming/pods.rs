@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::logs::LogOptions;
 use super::usage::{NodeUsage, PodUsage};
+use crate::security::authentication::User;
 
 /// Whoever runs Pods.
 pub trait PodStreams: Send + Sync + 'static {
@@ -52,11 +53,12 @@ pub trait PodStreams: Send + Sync + 'static {
         wanted: Wanted,
     ) -> impl Future<Output = Result<Process, Error>> + Send;
 
-    /// Connects to a port inside a Pod.
+    /// Connects somebody to a port inside a Pod.
     fn port_forward(
         &self,
         pod: &Pod,
         port: u16,
+        who: &User,
     ) -> impl Future<Output = Result<Box<dyn Connection>, Error>> + Send;
 
     /// What a container wrote.

@@ -17,6 +17,7 @@ use super::pods::{Connection, Pod, PodStreams};
 use super::query::Query;
 use super::refusal::Refusal;
 use super::spdy::Session;
+use crate::security::authentication::User;
 
 const TUNNEL: &str = "SPDY/3.1+portforward.k8s.io";
 const CHANNELS: &str = "v4.channel.k8s.io";
@@ -26,17 +27,19 @@ const PROTOCOLS: Protocols = Protocols { websocket: &[TUNNEL, CHANNELS], spdy: &
 struct Target<P> {
     pods: Arc<P>,
     pod: Pod,
+    who: User,
 }
 
 pub(super) async fn serve<P: PodStreams, B: Send + 'static>(
     pods: Arc<P>,
     pod: Pod,
+    who: User,
     request: Request<B>,
     tasks: &Tasks,
 ) -> Result<Response, Refusal> {
     tasks.admit()?;
     let query = Query::of(request.uri());
-    let target = Arc::new(Target { pods, pod });
+    let target = Arc::new(Target { pods, pod, who });
     match PROTOCOLS.agree(request).await? {
         Agreement::WebSocket { upgrade, protocol: CHANNELS } => {
             let ports = channel_pairs::ports(&query)?;
@@ -71,7 +74,7 @@ impl<P: PodStreams> Target<P> {
     where
         W: AsyncWrite + Unpin,
     {
-        match self.pods.port_forward(&self.pod, port).await {
+        match self.pods.port_forward(&self.pod, port, &self.who).await {
             Ok(connection) => Some(connection),
             Err(error) => {
                 let complaint = format!("error forwarding port {port} to pod {}: {error}", self.pod.name);

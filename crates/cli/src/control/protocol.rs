@@ -39,6 +39,9 @@ pub(crate) struct Hello {
     pub(crate) version: String,
     pub(crate) address: SocketAddr,
     pub(crate) node: State,
+    /// Where requests are let into Sandboxes. One of an older version has nothing to say of it.
+    #[serde(default)]
+    pub(crate) router: Option<SocketAddr>,
 }
 
 #[cfg(test)]
@@ -52,6 +55,7 @@ mod tests {
             version: "1".to_owned(),
             address: ([127, 0, 0, 1], 6443).into(),
             node: State::Off { reason: "no root".to_owned() },
+            router: Some(([127, 0, 0, 1], 8880).into()),
         };
         let lines = [
             serde_json::to_string(&Request::Hello).unwrap(),

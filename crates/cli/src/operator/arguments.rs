@@ -53,6 +53,9 @@ pub(crate) struct Arguments {
     pub(super) claims: Claims,
 
     #[command(flatten)]
+    pub(super) runtime: Runtime,
+
+    #[command(flatten)]
     pub(super) conversion: Conversion,
 
     #[command(flatten)]
@@ -174,6 +177,28 @@ pub(super) struct Claims {
     /// A list of domains under which claims may label their Pods; without the file, sandbox.users.io
     #[arg(long, value_name = "FILE", default_value = "/etc/sandbox-config/allowed-label-domains")]
     pub(super) allowed_label_domains_file: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Runtime of Sandboxes")]
+pub(super) struct Runtime {
+    /// The image that holds sandboxd, for Sandboxes whose spec.runtime asks for it; without one they are refused
+    #[arg(long = "runtime-image", id = "runtime_image", value_name = "IMAGE")]
+    pub(super) image: Option<String>,
+
+    /// How it gets into their Pods: image-volume (Kubernetes 1.35 and later), or init-container, which copies it
+    #[arg(long = "runtime-delivery", value_name = "HOW", default_value = "image-volume")]
+    pub(super) delivery: RuntimeDelivery,
+
+    /// A file with the public keys, one a line in base64, of those whose tokens sandboxd takes
+    #[arg(long = "runtime-public-key-file", value_name = "FILE", requires = "runtime_image")]
+    pub(super) public_key_file: Option<PathBuf>,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+pub(super) enum RuntimeDelivery {
+    ImageVolume,
+    InitContainer,
 }
 
 #[derive(clap::Args, Debug)]

@@ -13,20 +13,20 @@ use kube::{Client, Config};
 use tokio::time::Instant;
 
 #[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) kubeconfig: Option<PathBuf>,
-    pub(super) pace: Option<Pace>,
+pub(crate) struct Connection {
+    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) pace: Option<Pace>,
 }
 
 /// How many requests a second, after a number of them that go at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     pub(super) rate: f64,
     pub(super) burst: u32,
 }
 
 /// A client, and the name of the host that it talks to.
-pub(super) async fn connect(connection: &Connection) -> Result<(Client, String)> {
+pub(crate) async fn connect(connection: &Connection) -> Result<(Client, String)> {
     let config = config(connection).await?;
     let namespace = config.default_namespace.clone();
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();

@@ -116,7 +116,7 @@ impl FromStr for Bind {
 
 impl Bind {
     /// Begins to listen, if anywhere.
-    pub(super) async fn listen(&self) -> Result<Option<TcpListener>> {
+    pub(crate) async fn listen(&self) -> Result<Option<TcpListener>> {
         let listener = match self {
             Self::Nowhere => return Ok(None),
             Self::At { host, port } => TcpListener::bind((host.as_str(), *port)).await,

@@ -3,14 +3,16 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use asb_core::blueprint::Eviction;
+use asb_core::sandbox::RuntimeSource;
 use asb_core::{claim, pool};
 use asb_operator::{ChildScope, Settings, Workers};
 use jiff::SignedDuration;
 
-use super::arguments::{Arguments, Pools, Work};
+use super::arguments::{Arguments, Pools, Runtime, RuntimeDelivery, Work};
 use super::surroundings;
 
 /// How many requests may be under way at a time for each of upstream's connections.
@@ -36,6 +38,7 @@ pub(super) fn settings(arguments: &Arguments) -> Result<Settings> {
         },
         claim_events: !claims.disable_claim_events,
         write_behind,
+        runtime: runtime(&arguments.runtime)?.map(Arc::new),
         children: if work.cache_label_selectors { ChildScope::Labelled } else { ChildScope::All },
         requests: REQUESTS * connections,
         // Known once we are connected to the API server, and to a collector of spans.
@@ -77,6 +80,24 @@ fn pools(given: &Pools) -> Result<pool::Settings> {
         unschedulable_recheck: recheck,
         eviction: if given.enable_warm_pool_eviction { Eviction::Safe } else { Eviction::Unsaid },
     })
+}
+
+fn runtime(given: &Runtime) -> Result<Option<RuntimeSource>> {
+    let Some(image) = given.image.clone() else { return Ok(None) };
+    let delivery = match given.delivery {
+        RuntimeDelivery::ImageVolume => asb_core::sandbox::RuntimeDelivery::ImageVolume,
+        RuntimeDelivery::InitContainer => asb_core::sandbox::RuntimeDelivery::InitContainer,
+    };
+    let public_keys = given.public_key_file.as_deref().map(keys).transpose()?.unwrap_or_default();
+    Ok(Some(RuntimeSource { image, delivery, public_keys }))
+}
+
+fn keys(path: &Path) -> Result<Vec<String>> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let keys: Vec<String> =
+        text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    ensure!(!keys.is_empty(), "there is no key in {}", path.display());
+    Ok(keys)
 }
 
 fn positive(flag: &str, number: i64) -> Result<usize> {

@@ -15,7 +15,7 @@ pub(super) enum Mode {
 
 /// For the log of one in the background.
 pub(super) fn line(hello: &Hello, took: Duration) -> String {
-    let Hello { pid, version, address, node } = hello;
+    let Hello { pid, version, address, node, .. } = hello;
     format!(
         "Agent Sandbox {version} (process {pid}) serves the Kubernetes API on https://{address} (ready in {:.2} s); {node}\n",
         took.as_secs_f64()
@@ -33,6 +33,7 @@ pub(super) fn of(hello: &Hello, data_dir: &Path, took: Duration, mode: Mode) -> 
          \x20 data        {data}\n\
          \x20 kubeconfig  {kubeconfig}\n\
          \x20 node        {node}\n\
+         \x20 router      {router}\n\
          \n\
          Next{place}:\n\
          \x20 export KUBECONFIG={kubeconfig}\n\
@@ -45,6 +46,7 @@ pub(super) fn of(hello: &Hello, data_dir: &Path, took: Duration, mode: Mode) -> 
         data = data_dir.display(),
         kubeconfig = kubeconfig.display(),
         node = hello.node,
+        router = hello.router.map_or_else(|| "off".to_owned(), |router| format!("http://{router}")),
     )
 }
 
@@ -55,7 +57,8 @@ mod tests {
 
     fn greeting(node: State, mode: Mode) -> String {
         let address = ([127, 0, 0, 1], 6443).into();
-        let hello = Hello { pid: 7, version: "1.2.3".to_owned(), address, node };
+        let router = Some(([127, 0, 0, 1], 8880).into());
+        let hello = Hello { pid: 7, version: "1.2.3".to_owned(), address, node, router };
         of(&hello, Path::new("/data"), Duration::from_millis(240), mode)
     }
 

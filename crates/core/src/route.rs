@@ -1,0 +1,8 @@
+//! Which Sandbox a request is for, and where that Sandbox is. Who may ask is decided elsewhere; carrying the request there
+//! is the router's.
+
+mod directory;
+mod wanted;
+
+pub use directory::{Directory, Entry, Loopback, Place, Unreachable};
+pub use wanted::{Asked, Bad, Field, Named, Wanted};

@@ -1,0 +1,28 @@
+//! The way into Sandboxes: finds the Sandbox that a request is for, asks whether whoever sent it may reach that Sandbox,
+//! and carries the request there and the answer back, whatever it is: HTTP/1.1, HTTP/2, gRPC, WebSocket, events.
+//!
+//! Which Sandbox is meant and where it is, is decided in `asb_core::route`. Nothing here changes an object.
+
+mod authorization;
+mod carrier;
+mod connector;
+mod entrance;
+mod follow;
+mod forwarding;
+mod limits;
+mod listener;
+mod metrics;
+mod preview;
+mod probes;
+mod refusal;
+mod router;
+mod settings;
+mod tls;
+pub mod token;
+
+pub use authorization::{Authority, Caller, User};
+pub use metrics::Metrics;
+pub use probes::serve_probes;
+pub use router::{Handle, Router};
+pub use settings::Settings;
+pub use tls::{BadTls, ClientCertificates, Tls};

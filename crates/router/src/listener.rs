@@ -1,0 +1,114 @@
+//! Connections to the router: TLS or not, HTTP/1.1 and HTTP/2, bounded in number and in the time they may take to say what
+//! they want.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::authorization::Caller;
+use crate::entrance::{Entrance, Peer};
+use crate::tls::Shown;
+
+const HANDSHAKE: Duration = Duration::from_secs(10);
+const HEADERS: Duration = Duration::from_secs(10);
+const STREAMS: u32 = 250;
+const PING: Duration = Duration::from_secs(30);
+
+/// Where connections come in, and what is known of all of them.
+pub(crate) struct Door {
+    pub(crate) listener: TcpListener,
+    pub(crate) tls: Option<Arc<Shown>>,
+    pub(crate) caller: Caller,
+}
+
+/// Accepts until the router stops; those who are at it may end.
+pub(crate) async fn serve(
+    door: Door,
+    entrance: Arc<Entrance>,
+    room: Arc<Semaphore>,
+    stop: CancellationToken,
+) {
+    let connections = TaskTracker::new();
+    while let Some(Ok(permit)) = stop.run_until_cancelled(Arc::clone(&room).acquire_owned()).await {
+        let Some(accepted) = stop.run_until_cancelled(door.listener.accept()).await else { break };
+        let (stream, from) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                // Out of file descriptors: some will be closed.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let (entrance, stop) = (Arc::clone(&entrance), stop.clone());
+        let (tls, caller) = (door.tls.clone(), door.caller.clone());
+        connections.spawn(async move {
+            greet(stream, from.ip().to_canonical(), tls, caller, entrance, stop).await;
+            drop(permit);
+        });
+    }
+    drop(door.listener);
+    connections.close();
+    if tokio::time::timeout(entrance.settings.goodbye, connections.wait()).await.is_err() {
+        tracing::warn!("requests that did not end in time are cut off");
+    }
+}
+
+async fn greet(
+    stream: TcpStream,
+    from: IpAddr,
+    tls: Option<Arc<Shown>>,
+    caller: Caller,
+    entrance: Arc<Entrance>,
+    stop: CancellationToken,
+) {
+    let _ = stream.set_nodelay(true);
+    let peer = Peer { caller, address: Some(from), is_secure: tls.is_some() };
+    match tls {
+        None => converse(stream, peer, entrance, stop).await,
+        Some(tls) => {
+            let handshake = tokio::time::timeout(HANDSHAKE, tls.acceptor().accept(stream)).await;
+            if let Ok(Ok(stream)) = handshake {
+                converse(stream, peer, entrance, stop).await;
+            }
+        }
+    }
+}
+
+/// Serves one connection, wherever it comes from.
+pub(crate) async fn converse<S>(stream: S, peer: Peer, entrance: Arc<Entrance>, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (entrance, peer) = (Arc::clone(&entrance), peer.clone());
+        async move { Ok::<_, Infallible>(entrance.serve(&peer, request).await) }
+    });
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).keep_alive_interval(PING);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error, "a connection ended early");
+    }
+}
