@@ -37,14 +37,23 @@ fn go_client() -> Result<PathBuf> {
 
 /// A Python of its own with the libraries in `tests/clients/python/requirements.txt`.
 pub(crate) fn python() -> Result<PathBuf> {
+    python_with("python", "requirements.txt")
+}
+
+/// A Python of its own with the SDK that people use.
+pub(crate) fn sdk() -> Result<PathBuf> {
+    python_with("python-sdk", "sdk-requirements.txt")
+}
+
+fn python_with(name: &str, requirements: &str) -> Result<PathBuf> {
     let source = workspace::root().join("tests/clients/python");
-    let environment = provide("python", &source, &["requirements.txt"], |folder| {
+    let environment = provide(name, &source, &[requirements], |folder| {
         let mut venv = Command::new("python3");
         terminal::watched(venv.args(["-m", "venv"]).arg(folder))
             .context("the suite needs python3 with its venv module on PATH")?;
         let mut pip = Command::new(folder.join("bin/python"));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-        terminal::watched(pip.arg(source.join("requirements.txt")))
+        terminal::watched(pip.arg(source.join(requirements)))
             .context("the suite needs the Python package index")
     })?;
     Ok(environment.join("bin/python"))

@@ -1,5 +1,5 @@
-//! A server of our own to run suites against: `asb up` in a directory that goes with it, without the operator: the suites
-//! compare what the server does with objects that nobody else touches, and bring operators of their own.
+//! A server of our own to run suites against: `asb up` in a directory that goes with it, most often without the operator and
+//! the router: the suites compare what the server does with objects that nobody else touches, and bring operators of their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ pub(crate) enum Pods<'a> {
     Run { gvisor: &'a Path },
     /// Its own node, which was told more.
     Told(&'a [&'a str]),
+    /// Its own node, with the operator and the router, as people have it.
+    Whole,
 }
 
 impl Pods<'_> {
@@ -27,11 +29,14 @@ impl Pods<'_> {
     }
 
     fn arguments(self) -> Vec<String> {
-        match self {
+        let mut arguments = match self {
             Self::Left => vec!["--no-node".to_owned()],
             Self::Run { gvisor } => vec![format!("--runtime=gvisor={}", gvisor.display())],
             Self::Told(words) => words.iter().map(|word| (*word).to_owned()).collect(),
-        }
+            Self::Whole => return vec!["--router-listen=127.0.0.1:0".to_owned()],
+        };
+        arguments.extend(["--no-operator".to_owned(), "--no-router".to_owned()]);
+        arguments
     }
 }
 
@@ -50,7 +55,7 @@ impl Embedded {
         let process = Command::new("sh")
             .args(["-c", &format!("{}; exec \"$0\" \"$@\"", pods.files())])
             .arg(program)
-            .args(["up", "--no-operator", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(&directory)
             .args(pods.arguments())
             .stdout(Stdio::null())

@@ -39,6 +39,8 @@ pub(super) enum Suite {
     Images,
     /// Our own node: real containers for the operator's suite and for people's sessions; needs root
     OwnNode,
+    /// The SDKs that people already use, unmodified, against `asb up`; needs root
+    Sdks,
     /// The node of `asb up`: what Pods say, seen in containers that run; needs root
     Pods,
     /// Attacks from inside of Pods on the node of `asb up`, each of which must fail; needs root, and runs only when
@@ -55,7 +57,7 @@ pub(super) enum Suite {
 
 impl Suite {
     /// Those that run when none is named.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Format,
         Self::Lint,
         Self::Tidy,
@@ -66,6 +68,7 @@ impl Suite {
         Self::Embedded,
         Self::Images,
         Self::OwnNode,
+        Self::Sdks,
         Self::Pods,
         Self::Kubernetes,
         Self::Node,
@@ -83,6 +86,7 @@ impl Suite {
             Self::Embedded => "embedded",
             Self::Images => "images",
             Self::OwnNode => "own-node",
+            Self::Sdks => "sdks",
             Self::Pods => "pods",
             Self::Escapes => "escapes",
             Self::Torture => "torture",
@@ -110,6 +114,7 @@ impl Suite {
             Self::OwnNode => {
                 own_node::prepare().and_then(|()| clients::obtain()).and_then(|_| part("runsc")).map(drop)
             }
+            Self::Sdks => own_node::prepare().and_then(|()| sdks()).map(drop),
             Self::Pods | Self::Escapes => own_node::prepare().and_then(|()| part("kubectl")).map(drop),
             Self::Torture => own_node::prepare(),
             Self::Format | Self::Lint | Self::Tidy | Self::Unit => Ok(()),
@@ -139,6 +144,7 @@ impl Suite {
             }
             Self::Images => self.test(effort, &[("ASB_TEST_REGISTRY", registry()?)]),
             Self::OwnNode => self.against_our_node(effort),
+            Self::Sdks => self.against_all_of_it(effort),
             Self::Pods | Self::Escapes => self.on_a_node_of_ours(effort),
             Self::Torture => self.torture(effort),
             Self::Kubernetes | Self::Node => self.against_a_cluster(effort),
@@ -170,6 +176,7 @@ impl Suite {
             ],
             Self::Images => &["images"],
             Self::OwnNode => &["operator", "sessions"],
+            Self::Sdks => &["sdks"],
             Self::Pods => &["pods"],
             Self::Escapes => &["escapes"],
             Self::Torture => &["torture"],
@@ -225,6 +232,20 @@ impl Suite {
         let tested = self.test(effort, &environment);
         let cleared = Residue::of(server.directory())?.must_go();
         // What was left behind matters even more where the tests failed.
+        cleared.and(tested).and_then(|()| server.stop())
+    }
+
+    /// As people have it: the operator, the router and the node of `asb up`.
+    fn against_all_of_it(self, effort: Effort) -> Result<()> {
+        cargo(&["build", "--locked", "--quiet", "--package", "asb"])?;
+        let program = embedded::program();
+        let server = Embedded::start(&program, Pods::Whole)?;
+        own_node::load_images(&program, server.directory())?;
+        let mut environment = server.environment().to_vec();
+        environment.extend(sdks()?);
+        environment.push(("ASB_TEST_DATA_DIR", server.directory().to_owned()));
+        let tested = self.test(effort, &environment);
+        let cleared = Residue::of(server.directory())?.must_go();
         cleared.and(tested).and_then(|()| server.stop())
     }
 
@@ -310,6 +331,11 @@ const ROUNDS: [Round; 3] = [
 /// Another one for each run.
 fn seed() -> String {
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()).to_string()
+}
+
+/// What the SDKs need: themselves, and kubectl, which they call.
+fn sdks() -> Result<[(&'static str, PathBuf); 2]> {
+    Ok([("ASB_TEST_KUBECTL", part("kubectl")?), ("ASB_TEST_SDK", clients::sdk()?)])
 }
 
 /// A program at its pinned version.

@@ -1,0 +1,81 @@
+//! A namespace with a template and a pool whose sandboxes have the runtime, as people who use an SDK would make them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use asb_tests::objects::object;
+use asb_tests::{Cluster, Namespace, program, wait};
+use asb_types::v1beta1::{SandboxTemplate, SandboxWarmPool};
+use kube::api::PostParams;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+pub(crate) const BUSYBOX: &str = "asb.test/busybox:1";
+pub(crate) const POOL: &str = "warm";
+
+/// Containers of a busy machine take their time.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
+
+pub(crate) struct Stage {
+    pub(crate) namespace: Namespace,
+}
+
+pub(crate) fn given(variable: &str) -> Result<OsString> {
+    std::env::var_os(variable).with_context(|| format!("{variable} is not set; `cargo xtask test` does it"))
+}
+
+impl Stage {
+    /// Its sandboxes serve whoever reaches them, which the SDK's connections within a cluster expect; nobody but the router and
+    /// this machine does.
+    pub(crate) async fn set() -> Result<Self> {
+        let namespace = Cluster::connect().await?.namespace().await?;
+        let container = json!({"name": "main", "image": BUSYBOX, "workingDir": "/tmp"});
+        let template = json!({
+            "podTemplate": {"spec": {"containers": [container]}},
+            "runtime": {"access": "Open", "directory": "/tmp"},
+        });
+        let templates = namespace.api::<SandboxTemplate>();
+        templates.create(&PostParams::default(), &object("plain", template)).await?;
+        let pool = json!({"replicas": 2, "sandboxTemplateRef": {"name": "plain"}});
+        let pools = namespace.api::<SandboxWarmPool>();
+        pools.create(&PostParams::default(), &object(POOL, pool)).await?;
+        let is_full = |pool: &SandboxWarmPool| {
+            let status: Value = serde_json::to_value(&pool.status).unwrap_or_default();
+            status["readyReplicas"] == 2
+        };
+        wait::for_object_within(PATIENCE, &pools, POOL, "full", is_full).await?;
+        Ok(Self { namespace })
+    }
+
+    /// What a command of `asb` answers.
+    pub(crate) async fn asb(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(program()?);
+        command.args(arguments).arg("--data-dir").arg(given("ASB_TEST_DATA_DIR")?);
+        run(command).await
+    }
+
+    pub(crate) async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(given("ASB_TEST_KUBECTL")?);
+        command.args(["--namespace", self.namespace.name()]).args(arguments);
+        run(command).await
+    }
+}
+
+/// PATH with our kubectl, which SDKs call by its name.
+pub(crate) fn path() -> Result<OsString> {
+    let kubectl = PathBuf::from(given("ASB_TEST_KUBECTL")?);
+    let folder = kubectl.parent().context("kubectl is in a folder")?;
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    Ok(std::env::join_paths([folder.to_owned()].into_iter().chain(std::env::split_paths(&rest)))?)
+}
+
+pub(crate) async fn run(mut command: Command) -> Result<String> {
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(PATIENCE, command.output()).await.context("it goes on")??;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    ensure!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    Ok(text(&output.stdout))
+}
