@@ -56,3 +56,11 @@ impl Bundle {
         command
     }
 }
+
+impl Drop for Bundle {
+    /// runsc keeps an empty network namespace mounted for its next containers.
+    fn drop(&mut self) {
+        let kept = self.folder.join("runsc/null-netns");
+        let _ = Command::new("umount").arg(kept).stderr(Stdio::null()).status();
+    }
+}
