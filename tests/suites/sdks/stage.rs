@@ -1,4 +1,4 @@
-//! A namespace with a template and a pool whose sandboxes have the runtime, as people who use an SDK would make them.
+//! A namespace with two pools whose sandboxes have the runtime, as people who use an SDK would make them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +14,11 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 pub(crate) const BUSYBOX: &str = "asb.test/busybox:1";
-pub(crate) const POOL: &str = "warm";
+/// Its sandboxes serve whoever shows a token, as the router does.
+pub(crate) const KEPT: &str = "kept";
+
+/// Its sandboxes serve whoever reaches them, which the SDK's connections within a cluster expect.
+pub(crate) const OPEN: &str = "open";
 
 /// Containers of a busy machine take their time.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
@@ -28,25 +32,10 @@ pub(crate) fn given(variable: &str) -> Result<OsString> {
 }
 
 impl Stage {
-    /// Its sandboxes serve whoever reaches them, which the SDK's connections within a cluster expect; nobody but the router and
-    /// this machine does.
     pub(crate) async fn set() -> Result<Self> {
         let namespace = Cluster::connect().await?.namespace().await?;
-        let container = json!({"name": "main", "image": BUSYBOX, "workingDir": "/tmp"});
-        let template = json!({
-            "podTemplate": {"spec": {"containers": [container]}},
-            "runtime": {"access": "Open", "directory": "/tmp"},
-        });
-        let templates = namespace.api::<SandboxTemplate>();
-        templates.create(&PostParams::default(), &object("plain", template)).await?;
-        let pool = json!({"replicas": 2, "sandboxTemplateRef": {"name": "plain"}});
-        let pools = namespace.api::<SandboxWarmPool>();
-        pools.create(&PostParams::default(), &object(POOL, pool)).await?;
-        let is_full = |pool: &SandboxWarmPool| {
-            let status: Value = serde_json::to_value(&pool.status).unwrap_or_default();
-            status["readyReplicas"] == 2
-        };
-        wait::for_object_within(PATIENCE, &pools, POOL, "full", is_full).await?;
+        pool(&namespace, KEPT, json!({"directory": "/tmp"})).await?;
+        pool(&namespace, OPEN, json!({"access": "Open", "directory": "/tmp"})).await?;
         Ok(Self { namespace })
     }
 
@@ -62,6 +51,23 @@ impl Stage {
         command.args(["--namespace", self.namespace.name()]).args(arguments);
         run(command).await
     }
+}
+
+/// A pool of two of a plain image, once it is full.
+async fn pool(namespace: &Namespace, name: &str, runtime: Value) -> Result<()> {
+    let container = json!({"name": "main", "image": BUSYBOX});
+    let template = json!({"podTemplate": {"spec": {"containers": [container]}}, "runtime": runtime});
+    let templates = namespace.api::<SandboxTemplate>();
+    templates.create(&PostParams::default(), &object(name, template)).await?;
+    let pools = namespace.api::<SandboxWarmPool>();
+    let pool = json!({"replicas": 2, "sandboxTemplateRef": {"name": name}});
+    pools.create(&PostParams::default(), &object(name, pool)).await?;
+    let is_full = |pool: &SandboxWarmPool| {
+        let status: Value = serde_json::to_value(&pool.status).unwrap_or_default();
+        status["readyReplicas"] == 2
+    };
+    wait::for_object_within(PATIENCE, &pools, name, "full", is_full).await?;
+    Ok(())
 }
 
 /// PATH with our kubectl, which SDKs call by its name.

@@ -20,3 +20,28 @@ pub fn for_runtime(uid: &str, key: &PrivateKey, now: Timestamp) -> String {
     let signature = URL_SAFE_NO_PAD.encode(key.sign(format!("{WORD}{payload}").as_bytes()));
     format!("s1.{payload}.{signature}")
 }
+
+#[cfg(test)]
+mod tests {
+    use asb_sandboxd::token::{PublicKey, Verifier};
+
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::constant(1_893_499_200, 0);
+
+    /// The other side of the format, as it is inside a sandbox.
+    #[test]
+    fn the_runtime_of_that_sandbox_takes_it_and_no_other_does() {
+        let key = PrivateKey::read(&PrivateKey::generate()).expect("a key");
+        let token = for_runtime("uid-1", &key, NOON);
+        let inside = |uid: &str, key: &PrivateKey| {
+            Verifier::new(vec![PublicKey::parse(&key.public().text()).expect("a key")], uid)
+        };
+        let at = |seconds: i64| u64::try_from(NOON.as_second() + seconds).expect("after 1970");
+        assert!(inside("uid-1", &key).verify(&token, at(0)).is_ok());
+        assert!(inside("uid-1", &key).verify(&token, at(LIFETIME.as_secs())).is_err(), "it is over");
+        assert!(inside("uid-2", &key).verify(&token, at(0)).is_err());
+        let other = PrivateKey::read(&PrivateKey::generate()).expect("a key");
+        assert!(inside("uid-1", &other).verify(&token, at(0)).is_err());
+    }
+}
