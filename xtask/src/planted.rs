@@ -1,6 +1,7 @@
 //! `cargo xtask planted`: makes mistakes in a copy of our program, one after the other, and expects a suite to notice each.
 //! What the mistakes are is data beside the suite.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::parts::debian;
-use crate::test::{Embedded, Pods};
+use crate::test::{Embedded, NAMED, Pods, THREADS, part};
 use crate::{command, terminal, workspace};
 
 /// Plants mistakes in a copy of our program and expects a suite to notice each.
@@ -32,6 +33,8 @@ enum Ground {
     /// Answers of our API server
     #[default]
     Differential,
+    /// Attacks from inside of Pods, as root
+    Escapes,
     /// Kills and restarts of the whole program, as root
     Torture,
 }
@@ -40,6 +43,7 @@ impl Ground {
     fn name(self) -> &'static str {
         match self {
             Self::Differential => "differential",
+            Self::Escapes => "escapes",
             Self::Torture => "torture",
         }
     }
@@ -52,7 +56,15 @@ impl Ground {
     fn sources(self) -> &'static str {
         match self {
             Self::Differential => "crates/apiserver/src",
-            Self::Torture => "crates",
+            Self::Escapes | Self::Torture => "crates",
+        }
+    }
+
+    /// The parts of the suite that must pass as long as there is no mistake: all of it, where that takes seconds.
+    fn parts<'a>(self, mistakes: &[&'a Mistake]) -> BTreeSet<&'a str> {
+        match self {
+            Self::Differential => [""].into(),
+            Self::Escapes | Self::Torture => mistakes.iter().map(|mistake| mistake.cases.as_str()).collect(),
         }
     }
 }
@@ -71,11 +83,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.suite.data();
     let text = fs::read_to_string(workspace::root().join(&data)).with_context(|| format!("read {data}"))?;
     let mistakes: Vec<Mistake> = serde_saphyr::from_str(&text).with_context(|| format!("read {data}"))?;
+    let chosen: Vec<_> = mistakes.iter().filter(|mistake| mistake.name.contains(&arguments.part)).collect();
     let suite = suite(arguments.suite)?;
     let copy = Copy::make(arguments.suite)?;
-    let fails = terminal::step("the program as it is", || copy.fails(suite.as_path(), ""))?;
-    ensure!(!fails, "the suite fails without any mistake, and would notice nothing");
-    let chosen = mistakes.iter().filter(|mistake| mistake.name.contains(&arguments.part));
+    for part in arguments.suite.parts(&chosen) {
+        let fails = terminal::step(&format!("the program as it is: {part}"), || copy.fails(&suite, part))?;
+        ensure!(!fails, "the suite fails without any mistake, and would notice nothing");
+    }
     let mut unnoticed = Vec::new();
     for mistake in chosen {
         let noticed = terminal::step(&mistake.name, || copy.is_noticed(mistake, &suite))?;
@@ -152,6 +166,7 @@ impl Copy {
         }
         match self.ground {
             Ground::Differential => self.differs(suite, cases),
+            Ground::Escapes => self.is_left(suite, cases),
             Ground::Torture => self.suffers(suite, cases),
         }
     }
@@ -163,10 +178,18 @@ impl Copy {
         is_bad(command)
     }
 
+    fn is_left(&self, suite: &Path, cases: &str) -> Result<bool> {
+        let server = Embedded::start(&self.program(), Pods::Told(&NAMED))?;
+        let mut command = Command::new(suite);
+        command.args([cases, "--skip", "allowed::", "--test-threads", THREADS]).envs(server.environment());
+        command.env("ASB_TEST_PROGRAM", self.program()).env("ASB_TEST_KUBECTL", part("kubectl")?);
+        is_bad(command)
+    }
+
     fn suffers(&self, suite: &Path, cases: &str) -> Result<bool> {
         let mut command = Command::new(suite);
         command.args([cases, "--test-threads", "1"]).env("ASB_TEST_PROGRAM", self.program());
-        command.env("ASB_TEST_DEBIAN", debian::NODE.obtain()?);
+        command.env("ASB_TEST_DEBIAN", debian::NODE.obtain()?).env("ASB_TEST_SEED", SEED);
         is_bad(command)
     }
 
@@ -174,6 +197,9 @@ impl Copy {
         self.target.join("debug/asb")
     }
 }
+
+/// The same chances whoever looks.
+const SEED: &str = "1";
 
 fn is_bad(mut suite: Command) -> Result<bool> {
     suite.current_dir(workspace::root().join("tests")).stdout(Stdio::null()).stderr(Stdio::null());

@@ -17,6 +17,7 @@ use anyhow::{Result, bail};
 use crate::terminal;
 pub(crate) use embedded::{Embedded, Pods};
 use suite::Suite;
+pub(crate) use suite::{NAMED, THREADS, part};
 use verdict::{Outcome, Verdict};
 
 /// Runs every suite, from the cheapest to the dearest.

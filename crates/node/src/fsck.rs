@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use asb_core::network::ruleset::OF_EVERY_POD;
 use serde::Serialize;
 
 use crate::driver::owned_by;
@@ -27,8 +28,8 @@ pub struct Machine {
     pub mounts: BTreeSet<PathBuf>,
     /// Processes that say that they hold a Pod of this node, with its uid.
     pub shims: BTreeMap<i32, String>,
-    /// The uids of Pods whose packets rules know.
-    pub rules: BTreeSet<String>,
+    /// The uids of Pods whose packets rules know, with the sets that have them.
+    pub rules: BTreeMap<String, BTreeSet<String>>,
     /// For whom images are kept: a Pod and a container each.
     pub pins: BTreeSet<String>,
     /// Nodes of this machine whose data directories are gone, by their tags.
@@ -206,7 +207,7 @@ fn strays(machine: &Machine, wanted: &Wanted) -> impl Iterator<Item = Stray> {
     strays.extend(volumes.map(|name| Stray::Volume { name: name.clone() }));
     let homeless = machine.shims.iter().filter(|(_, uid)| !folders.contains(uid.as_str()));
     strays.extend(homeless.map(|(pid, uid)| Stray::Process { pid: *pid, uid: uid.clone() }));
-    let unknown = machine.rules.iter().filter(|uid| !known.contains(uid.as_str()));
+    let unknown = machine.rules.keys().filter(|uid| !known.contains(uid.as_str()));
     strays.extend(unknown.map(|uid| Stray::Rules { uid: uid.clone() }));
     let pins = machine.pins.iter().filter(|owner| !known.contains(owned_by(owner)));
     strays.extend(pins.map(|owner| Stray::Pin { owner: owner.clone() }));
@@ -222,12 +223,18 @@ fn lacks(machine: &Machine, wanted: &Wanted) -> impl Iterator<Item = Lack> {
             Some(on_disk) if !on_disk.lives => Part::Shim,
             Some(_) if pod.host_network => return None,
             Some(_) if !machine.links.contains(&link(&machine.prefix, &pod.uid)) => Part::Link,
-            Some(_) if !machine.rules.contains(&pod.uid) => Part::Rules,
+            Some(_) if !has_rules(machine, &pod.uid) => Part::Rules,
             Some(_) => return None,
         };
         let WantedPod { namespace, name, uid, .. } = pod.clone();
         Some(Lack { namespace, name, uid, what })
     })
+}
+
+/// One that rules know by half can do less than it ought to, or more.
+fn has_rules(machine: &Machine, uid: &str) -> bool {
+    let sets = machine.rules.get(uid);
+    sets.is_some_and(|sets| OF_EVERY_POD.iter().all(|set| sets.contains(*set)))
 }
 
 fn link(prefix: &str, uid: &str) -> String {
@@ -252,6 +259,10 @@ mod tests {
         WantedPod { uid: uid.to_owned(), namespace, name, runs: true, host_network: false }
     }
 
+    fn sets(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
     /// One Pod with all that belongs to it.
     fn machine() -> Machine {
         Machine {
@@ -262,7 +273,7 @@ mod tests {
             volumes: ["pv-1".to_owned()].into(),
             mounts: BTreeSet::new(),
             shims: [(7, "u1".to_owned())].into(),
-            rules: ["u1".to_owned()].into(),
+            rules: [("u1".to_owned(), sets(&OF_EVERY_POD))].into(),
             pins: ["u1.main".to_owned()].into(),
             lost: BTreeSet::new(),
             prefix: "a1".to_owned(),
@@ -313,7 +324,9 @@ mod tests {
         let lacking = |machine: &Machine| compare(machine, &wanted()).lacks.first().map(|lack| lack.what);
         assert_eq!(lacking(&machine()), None);
         assert_eq!(lacking(&Machine { links: BTreeSet::new(), ..machine() }), Some(Part::Link));
-        assert_eq!(lacking(&Machine { rules: BTreeSet::new(), ..machine() }), Some(Part::Rules));
+        assert_eq!(lacking(&Machine { rules: BTreeMap::new(), ..machine() }), Some(Part::Rules));
+        let half = [("u1".to_owned(), sets(&OF_EVERY_POD[1..]))];
+        assert_eq!(lacking(&Machine { rules: half.into(), ..machine() }), Some(Part::Rules));
         assert_eq!(lacking(&Machine { pods: vec![on_disk("u1", false)], ..machine() }), Some(Part::Shim));
         assert_eq!(lacking(&Machine { pods: Vec::new(), ..machine() }), Some(Part::Directory));
     }
@@ -323,7 +336,7 @@ mod tests {
         let bare = Machine { pods: Vec::new(), ..machine() };
         let waiting = Wanted { pods: vec![WantedPod { runs: false, ..pod("u1") }], ..wanted() };
         assert!(compare(&bare, &waiting).lacks.is_empty());
-        let unlinked = Machine { links: BTreeSet::new(), rules: BTreeSet::new(), ..machine() };
+        let unlinked = Machine { links: BTreeSet::new(), rules: BTreeMap::new(), ..machine() };
         let on_host = Wanted { pods: vec![WantedPod { host_network: true, ..pod("u1") }], ..wanted() };
         assert!(compare(&unlinked, &on_host).is_empty());
     }

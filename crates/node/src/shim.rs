@@ -74,6 +74,8 @@ fn become_shim(directory: &Directory) -> io::Result<()> {
         Forked::Parent(_) => return Ok(()),
         Forked::Child => {}
     }
+    // Whoever started the daemon may have left it pipes and locks, which would be held for as long as the Pod lives.
+    sys::close_from(3)?;
     setsid()?;
     // Where that is allowed: a machine that is out of memory should end a container and not the one who would tell of it.
     let _ = fs::write("/proc/self/oom_score_adj", "-999");

@@ -256,8 +256,10 @@ async fn nobody(ground: Ground) -> Result<Outcome> {
     let container = sh("sh -c 'trap \"exit 0\" TERM; while :; do sleep 0.1; done' $MARK")
         .with(json!({"env": [{"name": "MARK", "value": mark}]}));
     stage.start("root", once(container)).await?;
-    let found = processes(&mark)?;
-    ensure!(!found.is_empty(), "the machine does not see the process");
+    let found = wait::until(wait::DEADLINE, "the machine to see the process", || async {
+        processes(&mark).ok().filter(|found| !found.is_empty())
+    });
+    let found = found.await?;
     let mut escaped = None;
     for process in found {
         let status = fs::read_to_string(process.join("status"))?;

@@ -73,6 +73,20 @@ impl Census {
         Ok([cgroups, entries.collect(), tables.collect()].concat())
     }
 
+    /// How much there was to look at, when nothing of it was the node's.
+    pub(crate) fn extent(&self) -> Result<String> {
+        let (processes, mounts) = (everybody().count(), mount_table().lines().count());
+        let links = entries(Path::new("/sys/class/net")).len();
+        let top = folders(Path::new("/sys/fs/cgroup"));
+        let cgroups: usize = top.iter().map(|hierarchy| folders(hierarchy).len()).sum();
+        let rules = nft(&["list", "ruleset"])?.lines().count();
+        Ok(format!(
+            "census: none of {processes} processes, {mounts} mounts, {links} links, {cgroups} cgroups and {rules} lines of \
+             rules is of node {}",
+            self.tag
+        ))
+    }
+
     pub(crate) fn tag(&self) -> &str {
         &self.tag
     }
@@ -100,15 +114,12 @@ impl Census {
             };
             says("cmdline", &pods) || says("cgroup", &cgroup)
         };
-        let all = entries(Path::new("/proc")).into_iter();
-        let numbered = all.filter(|path| path[6..].bytes().all(|byte| byte.is_ascii_digit()));
-        numbered.filter(is_ours).collect()
+        everybody().filter(is_ours).collect()
     }
 
     fn mounts(&self) -> Vec<String> {
         let node = self.directory.join("node/").display().to_string();
-        let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        table.lines().filter(|line| line.contains(&node)).map(str::to_owned).collect()
+        mount_table().lines().filter(|line| line.contains(&node)).map(str::to_owned).collect()
     }
 
     pub(crate) fn links(&self) -> Vec<String> {
@@ -153,6 +164,16 @@ impl Census {
         let named = rules.lines().filter(|line| line.contains(&beginning) && !line.contains('*'));
         Ok(named.map(|line| format!("rule {}", line.trim())).collect())
     }
+}
+
+/// The directories of all processes.
+fn everybody() -> impl Iterator<Item = String> {
+    let all = entries(Path::new("/proc")).into_iter();
+    all.filter(|path| path[6..].bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn mount_table() -> String {
+    fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
 }
 
 /// The program that everybody else uses.

@@ -43,12 +43,16 @@ fn ip(arguments: &[&str]) -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_belongs_to_nobody_is_found_and_mended() -> Result<()> {
     let home = Home::new()?;
-    let (daemon, _) = Daemon::start(&home).await?;
+    let (daemon, client) = Daemon::start(&home).await?;
+    let reach = Reach::to(client);
+    let mut sandbox = Sandbox::create(&reach, "box", spec(json!({}))).await?;
+    sandbox.ready(&reach).await?;
     home.must_be_sound().await?;
     let census = Census::of(home.path())?;
     let node = home.path().join("node");
     let link = format!("a{}0123456789", census.tag());
-    ip(&["link", "add", &link, "type", "dummy"])?;
+    let other = format!("x{}0123456789", census.tag());
+    ip(&["link", "add", &link, "type", "veth", "peer", "name", &other])?;
     let cgroup = census.cgroups().first().context("the node has a cgroup")?.join("ghost");
     fs::create_dir(&cgroup)?;
     fs::write(node.join("images/pins/ghost.main.json"), "{}")?;
@@ -74,6 +78,10 @@ async fn what_belongs_to_nobody_is_found_and_mended() -> Result<()> {
     let mended = home.asb(&["fsck", "--repair"]).await?;
     assert_eq!(mended.code, Some(0), "{mended:?}");
     assert!(!stranger.0.wait()?.success(), "it was ended");
+    // Nothing was taken from one who belongs.
+    sandbox.write(&reach).await?;
+    sandbox.verify(&reach, 0).await?;
+    sandbox.delete(&reach).await?;
     census.must_find_no_pods().await?;
     home.finish(daemon).await
 }

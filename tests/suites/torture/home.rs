@@ -8,6 +8,7 @@ use asb_tests::{program, wait};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::account;
 use crate::census::Census;
 use crate::daemon::Daemon;
 
@@ -74,7 +75,9 @@ impl Home {
         self.must_be_sound().await?;
         daemon.stop().await?;
         self.answer(&["down"]).await?;
-        census.must_find_nothing().await
+        census.must_find_nothing().await?;
+        account::tell(&census.extent()?);
+        Ok(())
     }
 }
 

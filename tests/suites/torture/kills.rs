@@ -14,6 +14,7 @@ use kube::{Client, ResourceExt};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::account;
 use crate::chance::{number, seed};
 use crate::daemon::Daemon;
 use crate::home::Home;
@@ -72,8 +73,17 @@ async fn play(seed: u64) -> Result<()> {
     }
     let images = puller.await?.with_context(|| daemon.log())?;
     ensure!(images >= kills()? / 50, "only {images} images were run");
+    let count = kept.len();
     judge(&home, &company, kept, &deaths).await.with_context(|| daemon.log())?;
-    home.finish(daemon).await
+    home.finish(daemon).await?;
+    account::tell(&format!(
+        "{} kills of asb up and {} of processes that hold Pods; {} times somebody was told that something is done, and all of \
+         it was: {count} sandboxes and {images} images at last",
+        kills()?,
+        deaths.values().sum::<usize>(),
+        company.progress.load(Ordering::SeqCst),
+    ));
+    Ok(())
 }
 
 async fn storm(home: &Home, dice: &Dice, door: &Door, company: &Company) -> Result<Deaths> {

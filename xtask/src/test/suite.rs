@@ -43,8 +43,7 @@ pub(super) enum Suite {
     Sdks,
     /// The node of `asb up`: what Pods say, seen in containers that run; needs root
     Pods,
-    /// Attacks from inside of Pods on the node of `asb up`, each of which must fail; needs root, and runs only when
-    /// it is named
+    /// Attacks from inside of Pods on the node of `asb up`, each of which must fail; needs root
     Escapes,
     /// The node of `asb up`: killed at random moments, rebooted, and short of disk, memory and processes; needs root, and runs
     /// only when it is named
@@ -57,7 +56,7 @@ pub(super) enum Suite {
 
 impl Suite {
     /// Those that run when none is named.
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Format,
         Self::Lint,
         Self::Tidy,
@@ -70,6 +69,7 @@ impl Suite {
         Self::OwnNode,
         Self::Sdks,
         Self::Pods,
+        Self::Escapes,
         Self::Kubernetes,
         Self::Node,
     ];
@@ -307,13 +307,13 @@ const ALLOWED: [&str; 4] = [
 ];
 
 /// Tests name the Node.
-const NAMED: [&str; 2] = ["--node-name", "localhost"];
+pub(crate) const NAMED: [&str; 2] = ["--node-name", "localhost"];
 
 /// Tokens are replaced before anybody gets tired of waiting for it.
 const HASTY: [&str; 4] = ["--node-name", "localhost", "--renew-tokens-after", "3s"];
 
 /// Most of the time these tests wait.
-const THREADS: &str = "8";
+pub(crate) const THREADS: &str = "8";
 
 /// Tests that want the same of their node.
 struct Round {
@@ -339,7 +339,7 @@ fn sdks() -> Result<[(&'static str, PathBuf); 2]> {
 }
 
 /// A program at its pinned version.
-fn part(name: &str) -> Result<PathBuf> {
+pub(crate) fn part(name: &str) -> Result<PathBuf> {
     parts::obtain(&[name])?.remove(name).with_context(|| format!("{name} was asked for"))
 }
 

@@ -47,7 +47,10 @@ impl Book {
 
     pub(super) fn answer_without_member(&mut self, claim: &Uid, now: Timestamp) -> Answer {
         match self.state(claim) {
-            State::Waiting { until, .. } if now < until => Answer::Wait { until },
+            // One that came in the future came before the clock was set back, and has waited for nobody knows how long.
+            State::Waiting { until, .. } if self.claimants[claim].since <= now && now < until => {
+                Answer::Wait { until }
+            }
             State::Waiting { .. } | State::GaveUp => {
                 self.stop_waiting(claim, State::GaveUp);
                 Answer::Cold(Cold::Waited)

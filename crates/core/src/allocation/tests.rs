@@ -184,6 +184,13 @@ fn a_claim_that_waited_in_vain_goes_cold_and_does_not_wait_again() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_makes_no_claim_wait_for_it() {
+    let mut book = book([Member { started: after(86_399_000), ..member("a", Progress::Starting) }]);
+    assert_eq!(ask(&mut book, "one", &pool(), 86_400_000), "wait 86402000");
+    assert_eq!(ask(&mut book, "one", &pool(), 1), "Waited");
+}
+
+#[test]
 fn what_was_promised_and_is_gone_is_replaced_or_told() {
     let mut book = book([member("a", Progress::Starting), member("b", Progress::Starting)]);
     assert_eq!(ask(&mut book, "one", &pool(), 1), "wait 2001");

@@ -42,6 +42,12 @@ pub struct Settings {
 /// Where clouds keep the credentials of the machine, and what is on the link alone.
 pub const METADATA: [&str; 3] = ["169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32"];
 
+/// The sets that know every Pod which is connected, whatever policies say of it.
+pub const OF_EVERY_POD: [&str; 2] = [base::SOURCES, base::SELVES];
+
+/// Whom rules name that speak of the name server, which is no Pod.
+pub const NAME_SERVER: &str = "asb-dns";
+
 /// The port of the name server.
 pub const DNS_PORT: u16 = 53;
 
@@ -63,8 +69,8 @@ impl Settings {
     fn name_server(&self) -> Member {
         let port = |name: &str, protocol| NamedPort { name: name.to_owned(), protocol, number: DNS_PORT };
         Member {
-            key: Key::new("kube-system", "asb-dns"),
-            uid: "asb-dns".into(),
+            key: Key::new("kube-system", NAME_SERVER),
+            uid: NAME_SERVER.into(),
             address: self.node,
             labels: [("k8s-app".to_owned(), "kube-dns".to_owned())].into(),
             ports: vec![port("dns", Protocol::Udp), port("dns-tcp", Protocol::Tcp)],

@@ -46,7 +46,7 @@ impl Refill {
         if delay <= SignedDuration::ZERO || active >= wanted {
             self.hold = None;
         } else if fell && self.hold.is_none_or(|hold| now < hold.until) {
-            let since = self.hold.map_or(now, |hold| hold.since);
+            let since = self.hold.map_or(now, |hold| hold.since.min(now));
             self.hold = Some(Hold {
                 since,
                 until: after(now, delay).min(after(since, delay.saturating_mul(MOST_DELAYS))),
@@ -58,7 +58,8 @@ impl Refill {
         if deficit == 0 {
             return Grant { count: 0, again: None };
         }
-        if let Some(hold) = self.hold.filter(|hold| now < hold.until) {
+        // One that begins in the future was made before the clock was set back, and nobody knows how long before.
+        if let Some(hold) = self.hold.filter(|hold| hold.since <= now && now < hold.until) {
             return Grant { count: 0, again: Some(hold.until) };
         }
         self.hold = None;
@@ -113,6 +114,14 @@ mod tests {
         refill.note(2, 3, &delayed(), at(30));
         assert_eq!(refill.grant(1, &delayed(), at(30)), Grant { count: 0, again: Some(at(1030)) });
         assert_eq!(refill.grant(1, &delayed(), at(1030)).count, 1);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_delays_nothing() {
+        let mut refill = Refill::default();
+        refill.note(3, 3, &delayed(), at(86_400_000));
+        refill.note(2, 3, &delayed(), at(86_400_000));
+        assert_eq!(refill.grant(1, &delayed(), at(0)).count, 1);
     }
 
     #[test]

@@ -57,10 +57,12 @@ pub fn report(observed: &Observed<'_>, plan: &Plan, failure: Option<&Failure>, n
 impl Debounce {
     fn due(&mut self, is_urgent: bool, now: Timestamp) -> Timestamp {
         let since = *self.differs_since.get_or_insert(now);
-        if is_urgent {
+        // Times that are yet to come are from before the clock was set back.
+        if is_urgent || since > now {
             return now;
         }
-        self.written.map_or(since + PAUSE, |written| (since + PAUSE).max(written + PAUSE))
+        let written = self.written.filter(|written| *written <= now);
+        written.map_or(since + PAUSE, |written| (since + PAUSE).max(written + PAUSE))
     }
 }
 

@@ -66,7 +66,8 @@ fn adopt(observed: &Observed, pod: &PodView, now: Timestamp) -> Step {
 
 fn update(observed: &Observed, pod: &PodView, now: Timestamp) -> Step {
     let Some(metadata) = Desired::of(&observed.sandbox).patch(&pod.metadata) else { return Step::default() };
-    let since = observed.memory.put_off_since.unwrap_or(now);
+    // What was put off at a time that is yet to come was so before the clock was set back.
+    let since = observed.memory.put_off_since.filter(|since| *since <= now).unwrap_or(now);
     let until = after(since, observed.settings.write_behind);
     if now < until {
         return Step::put_off(since, until);

@@ -25,6 +25,7 @@ struct Setback {
     asked: Vec<Write>,
     trouble: Trouble,
     failures: u32,
+    since: Timestamp,
     until: Timestamp,
 }
 
@@ -40,7 +41,7 @@ impl Setbacks {
 
     /// Takes out of a plan what was refused just now, and says so in its place.
     pub(super) fn hold_back(&self, plan: &mut Plan, now: Timestamp) {
-        for (part, setback) in self.0.iter().filter(|(_, setback)| now < setback.until) {
+        for (part, setback) in self.0.iter().filter(|(_, setback)| setback.is_recent(now)) {
             let step = plan.step_mut(*part);
             if setback.is_about(step) {
                 step.writes.clear();
@@ -71,7 +72,13 @@ impl Setback {
             _ => (FIRST_PAUSE, LAST_PAUSE),
         };
         let pause = first.saturating_mul(1 << failures.min(20)).min(last);
-        Self { asked: step.writes.clone(), trouble, failures: failures + 1, until: after(now, pause) }
+        let until = after(now, pause);
+        Self { asked: step.writes.clone(), trouble, failures: failures + 1, since: now, until }
+    }
+
+    /// One that is yet to come was met before somebody set the clock back: nobody knows how long ago that was.
+    fn is_recent(&self, now: Timestamp) -> bool {
+        self.since <= now && now < self.until
     }
 
     fn is_about(&self, step: &Step) -> bool {

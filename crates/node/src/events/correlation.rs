@@ -139,7 +139,8 @@ impl Budget {
             self.left += 1;
             self.since += INTERVAL;
         }
-        if self.left == BURST {
+        // A clock that was set back begins anew.
+        if self.left == BURST || now < self.since {
             self.since = now;
         }
     }
@@ -203,6 +204,15 @@ mod tests {
         assert_eq!(take(&mut correlation, &[told("u", "x", 300)]), []);
         assert_eq!(take(&mut correlation, &[told("u", "x", 301), told("u", "y", 301)]).len(), 1);
         assert_eq!(take(&mut correlation, &[told("v", "x", 301)]).len(), 1, "others are heard");
+    }
+
+    #[test]
+    fn who_told_too_much_is_heard_again_though_the_clock_was_set_back() {
+        let mut correlation = Correlation::default();
+        let many: Vec<_> = (0..30).map(|number| told("u", &number.to_string(), 100_000)).collect();
+        take(&mut correlation, &many);
+        assert_eq!(take(&mut correlation, &[told("u", "x", 1)]), []);
+        assert_eq!(take(&mut correlation, &[told("u", "x", 301)]).len(), 1);
     }
 
     #[test]

@@ -6,10 +6,12 @@ use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
+use asb_core::network::ruleset::NAME_SERVER;
+
 use super::{Machine, PodOnDisk};
 use crate::identity::{Identity, IdentityError};
 use crate::neighbours;
-use crate::network::{Kernel, NetworkError, Options};
+use crate::network::{Kernel, Listed, NetworkError, Options};
 use crate::shim::cgroups::{self, Hierarchies};
 use crate::shim::cleanup;
 use crate::shim::directory::{self, Directory};
@@ -41,7 +43,7 @@ pub fn look(root: &Path) -> Result<Machine, MachineError> {
         cgroups: groups(&identity)?,
         links: census.links.into_iter().map(|link| link.interface).collect(),
         shims: shims(root)?,
-        rules: census.elements.into_iter().map(|it| it.remark).filter(|it| is_uid(it)).collect(),
+        rules: rules(census.elements),
         pins: names(&root.join("images/pins"))?.iter().filter_map(|name| pinned(name)).collect(),
         lost: neighbours::lost().into_iter().map(|entry| entry.identity.tag).collect(),
         logs: names(&root.join("logs"))?,
@@ -73,9 +75,17 @@ fn shims(root: &Path) -> Result<BTreeMap<i32, String>, MachineError> {
     search::holding(&root.join("pods")).map_err(|error| MachineError::Look("/proc".into(), error))
 }
 
-/// Others are names of Services, with their namespaces.
+fn rules(elements: Vec<Listed>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for element in elements.into_iter().filter(|element| is_uid(&element.remark)) {
+        found.entry(element.remark).or_default().insert(element.set);
+    }
+    found
+}
+
+/// Others are names of Services, with their namespaces, and our name server, which policies can allow like a Pod.
 fn is_uid(remark: &str) -> bool {
-    !remark.is_empty() && !remark.contains('/')
+    !remark.is_empty() && !remark.contains('/') && remark != NAME_SERVER
 }
 
 /// The owner of a pin, by the name of its file.
@@ -122,6 +132,12 @@ mod tests {
                     3 2 0:5 / /data/node/pods/u1/x rw - tmpfs tmpfs rw\n\
                     4 1 0:6 / /data/nodes rw - tmpfs tmpfs rw\n";
         assert_eq!(below(list, Path::new("/data/node")), [PathBuf::from("/data/node/pods/u1/x")].into());
+    }
+
+    #[test]
+    fn rules_that_speak_of_services_and_of_the_name_server_speak_of_no_pod() {
+        assert!(is_uid("0b6b1d3c-8a52-4a0f-9d7e-1f7c5a3e2b10"));
+        assert!(!["", "default/kubernetes", "asb-dns"].into_iter().any(is_uid));
     }
 
     #[test]

@@ -59,7 +59,8 @@ fn condition(wording: &Wording, holds: bool, known: &[NodeCondition], now: Times
     let known = known.iter().find(|known| known.type_ == wording.type_);
     let since = known.and_then(|known| known.last_transition_time.as_ref());
     let held = known.is_some_and(|known| known.status == "True");
-    let is_recent = since.is_some_and(|time| now.duration_since(time.0) < RELIEF);
+    // What is yet to come was told by a clock that has been set since: nobody knows how long ago it was.
+    let is_recent = since.is_some_and(|time| time.0 <= now && now.duration_since(time.0) < RELIEF);
     let holds = holds || (held && is_recent);
     let status = if holds { "True" } else { "False" };
     let (reason, message) = if holds { wording.holds } else { wording.fails };
@@ -105,6 +106,12 @@ mod tests {
             (line.as_str(), known[0].last_transition_time.as_ref().unwrap().0),
             ("False False False True", at(400))
         );
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_keep_relief_from_coming() {
+        let known = conditions(&Machine { available: 0, ..machine() }, &[], at(100));
+        assert_eq!(conditions(&machine(), &known, at(99))[0].status, "False");
     }
 
     #[test]

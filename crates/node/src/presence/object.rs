@@ -62,7 +62,9 @@ impl Described<'_> {
             && said.node_info == status.node_info
             && timeless(&known) == timeless(status.conditions.as_deref().unwrap_or_default());
         let is_fresh = known.iter().filter(|known| OWN.contains(&known.type_.as_str())).all(|known| {
-            known.last_heartbeat_time.as_ref().is_some_and(|time| now.duration_since(time.0) < HEARTBEAT)
+            // A time that is yet to come was told by a clock that has been set since.
+            let age = known.last_heartbeat_time.as_ref().map(|time| now.duration_since(time.0));
+            age.is_some_and(|age| !age.is_negative() && age < HEARTBEAT)
         });
         let metadata = json!({"resourceVersion": found.metadata.resource_version});
         (!is_said || !is_fresh).then(|| json!({"metadata": metadata, "status": status}))
@@ -183,6 +185,7 @@ mod tests {
             |machine: &Machine, second| describe(machine, |described| described.report(&made(), at(second)));
         assert_eq!(report(&machine(), 399), None);
         assert!(report(&machine(), 400).is_some());
+        assert!(report(&machine(), 99).is_some(), "the clock was set back");
         assert!(report(&Machine { processors: 4, ..machine() }, 101).is_some());
         assert!(report(&Machine { available: 1 << 20, ..machine() }, 101).is_some());
         assert_eq!(report(&Machine { available: 3 << 30, ..machine() }, 101), None);

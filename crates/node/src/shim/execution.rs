@@ -99,12 +99,13 @@ impl Exec {
 
     /// Takes what there is, and says what became of the start when that is known.
     pub(super) fn hear(&mut self) -> Option<Started> {
+        // Asked first: the enterer says who the process is before it lets go of the report.
+        let outcome = self.report.as_mut().map(Inquiry::outcome);
         if let Some(message) = self.hear_enterer() {
             self.decided();
             return Some(Err(Failure { reason: Reason::Setup, message }));
         }
-        let outcome = self.report.as_mut()?.outcome();
-        let started = match (outcome, &self.process) {
+        let started = match (outcome?, &self.process) {
             (Outcome::Undecided, _) => return None,
             (Outcome::Failed(failure), _) => Err(failure),
             (Outcome::Runs, Some(process)) => Ok((process.pid.as_raw_nonzero().get(), self.terminal.take())),
@@ -112,6 +113,11 @@ impl Exec {
         };
         self.decided();
         Some(started)
+    }
+
+    /// Whether nobody has said yet who the process is.
+    pub(super) fn is_entering(&self) -> bool {
+        self.process.is_none() && self.status.is_none() && self.report.is_some()
     }
 
     fn decided(&mut self) {

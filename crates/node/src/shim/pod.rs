@@ -35,12 +35,18 @@ pub(super) struct Pod {
     sandbox: Option<Sandbox>,
     containers: BTreeMap<Attempt, Container>,
     execs: BTreeMap<u64, Exec>,
+    /// Children that ended before anybody said whose they are: whoever enters a container tells of the process that it leaves
+    /// there a moment after that has begun.
+    early: Early,
     next_exec: u64,
     revision: u64,
     watchers: Vec<(Waiter, u64)>,
     replies: Vec<Reply>,
     ending: Option<Waiter>,
 }
+
+/// How processes ended, by their numbers.
+type Early = BTreeMap<i32, Status>;
 
 /// Processes that ended and were not asked for. More of them push the oldest out.
 const REMEMBERED: usize = 256;
@@ -52,6 +58,7 @@ impl Pod {
             sandbox: None,
             containers: BTreeMap::new(),
             execs: BTreeMap::new(),
+            early: Early::default(),
             next_exec: 1,
             revision: 1,
             watchers: Vec::new(),
@@ -124,7 +131,12 @@ impl Pod {
 
     fn hear_exec(&mut self, number: u64) {
         let Some(exec) = self.execs.get_mut(&number) else { return };
-        let Some(started) = exec.hear() else { return };
+        let heard = exec.hear();
+        let pid = exec.process.as_ref().map(|process| process.pid.as_raw_nonzero().get());
+        if let Some(status) = pid.and_then(|pid| self.early.remove(&pid)) {
+            exec.ended(status);
+        }
+        let Some(started) = heard else { return };
         let first_waiter = exec.starter.take();
         exec.failed = started.is_err();
         if exec.failed && (exec.process.is_none() || exec.status.is_some()) {
@@ -149,9 +161,12 @@ impl Pod {
     /// Takes note of every child that has ended.
     pub(super) fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            // A process can end before we were told that it began; it was told before it ended.
+            // A process can end before we were told that it began.
             self.hear_all();
             self.ended(pid, status_of(status));
+        }
+        if !self.execs.values().any(Exec::is_entering) {
+            self.early.clear();
         }
     }
 
@@ -223,10 +238,13 @@ impl Pod {
         }
         let is_entering = |exec: &Exec| exec.process.is_none() && exec.status.is_none();
         let entering = self.execs.iter().find(|(_, exec)| exec.enterer == pid && is_entering(exec));
-        if let Some(number) = entering.map(|(number, _)| *number)
-            && let Some(mut exec) = self.execs.remove(&number)
-            && let Some(starter) = exec.starter.take()
-        {
+        let Some(number) = entering.map(|(number, _)| *number) else {
+            if self.execs.values().any(Exec::is_entering) {
+                self.early.insert(pid.as_raw_nonzero().get(), status);
+            }
+            return;
+        };
+        if let Some(starter) = self.execs.remove(&number).and_then(|mut exec| exec.starter.take()) {
             self.fail(starter, ended_early(status));
         }
     }

@@ -127,7 +127,7 @@ pub(crate) fn new_session_keyring() -> io::Result<()> {
 
 /// Closes all descriptors from this one on. Only where nothing that owns one of them will run any more.
 pub(crate) fn close_from(first: RawFd) -> io::Result<()> {
-    // SAFETY: the callers are about to execute another program; no owner of a descriptor lives on.
+    // SAFETY: the callers have opened nothing yet, or are about to execute another program; no owner of a descriptor lives on.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
     check(result)
 }

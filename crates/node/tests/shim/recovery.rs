@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use asb_node::halt;
 use asb_node::shim::cleanup;
 use asb_node::shim::client::Client;
+use asb_node::shim::directory::Directory;
 use asb_node::shim::protocol::{Phase, Request, Status};
 use libtest_mimic::Trial;
 use nix::sys::signal::{Signal, kill};
@@ -17,6 +18,7 @@ use crate::fixture::{Pod, attempt, program, shell, trial};
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("another_client_finds_everything_that_runs", reattach),
+        trial("nothing_that_the_daemon_was_left_is_held_by_the_shim", inherits_nothing),
         trial("what_ended_while_nobody_looked_is_told_later", told_later),
         trial("a_killed_shim_is_cleaned_up_from_its_directory", killed_shim),
         trial("exits_are_on_disk_when_the_shim_is_gone", exits_on_disk),
@@ -39,6 +41,22 @@ async fn reattach(pod: &mut Pod) -> Result<()> {
     );
     let (status, text) = pod.exec(shell("echo alive")).await?;
     ensure!((status, text.as_str()) == (Status::Code(0), "alive\n"));
+    Ok(())
+}
+
+async fn inherits_nothing(pod: &mut Pod) -> Result<()> {
+    let file = pod.path("left-open");
+    fs::write(&file, "")?;
+    let left = rustix::fs::open(&file, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())?;
+    let directory = Directory::new(pod.path("other"));
+    let shim = Client::spawn(&program(), &directory).await?;
+    let held = fs::read_dir(format!("/proc/{}/fd", shim.pid()))?
+        .flatten()
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .any(|held| held == file);
+    drop(left);
+    cleanup::remove(&directory)?;
+    ensure!(!held, "the shim holds {}", file.display());
     Ok(())
 }
 

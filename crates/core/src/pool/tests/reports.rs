@@ -97,6 +97,14 @@ fn a_dip_that_is_over_in_a_moment_is_not_told() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_keeps_nobody_from_being_told() {
+    let mut world = World::of(2).with_ready(2);
+    told(&mut world, second(100_000), None);
+    world.make_unready_at(0, second(20));
+    assert_eq!(told(&mut world, second(20), None).look_again, Some(second(21)));
+}
+
+#[test]
 fn under_churn_the_status_is_written_once_a_second() {
     let mut world = World::of(50).with_ready(50);
     told(&mut world, second(10), None);

@@ -102,4 +102,7 @@ fn changes_are_gathered_for_as_long_as_is_set() {
 
     world.memory.put_off_since = Some(seconds_after(NOON, -2));
     assert_eq!(summary(&world.plan().pod.writes).len(), 1);
+
+    world.memory.put_off_since = Some(seconds_after(NOON, 86_400));
+    assert_eq!(world.plan().look_again, Some(seconds_after(NOON, 2)), "the clock was set back");
 }

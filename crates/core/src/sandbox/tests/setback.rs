@@ -52,6 +52,13 @@ fn it_is_asked_for_again_later_each_time_and_what_is_invalid_much_later() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_makes_nobody_wait_for_it() {
+    let mut world = sandbox("demo");
+    refuse(&mut world, Class::Invalid, NOON);
+    assert_eq!(tries(&refuse(&mut world, Class::Invalid, seconds_after(NOON, -86_400))), 1);
+}
+
+#[test]
 fn what_is_something_else_is_asked_for_at_once() {
     let mut world = sandbox("demo");
     refuse(&mut world, Class::Invalid, NOON);
