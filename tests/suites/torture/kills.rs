@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -29,11 +29,14 @@ const USERS: u64 = 4;
 /// How long it may work before it is killed, and how far into its start it may come.
 const WORK: u64 = 300;
 const START: u64 = 500;
-/// After so many kills somebody must have come further.
+/// After so many kills everybody must have come further.
 const ROUND: u64 = 10;
 
 /// How often each sandbox lost the process that holds it.
 type Deaths = BTreeMap<String, usize>;
+
+/// How much was acknowledged to one of them.
+type Count = Arc<AtomicUsize>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_outlives_two_hundred_kills() -> Result<()> {
@@ -45,16 +48,18 @@ async fn play(seed: u64) -> Result<()> {
     let home = Home::new()?;
     let (door, reach) = Door::new();
     let company = Company { reach, progress: Arc::default(), stop: CancellationToken::new() };
-    let mut users = JoinSet::new();
+    let (mut users, mut counts) = (JoinSet::new(), Vec::<Count>::new());
     for number in 1..=USERS {
-        let dice = Dice::seeded(seed.wrapping_add(number));
-        users.spawn(User { name: format!("user{number}"), dice, company: company.clone() }.run());
+        let (dice, company) = (Dice::seeded(seed.wrapping_add(number)), company.member());
+        counts.push(Arc::clone(&company.progress));
+        users.spawn(User { name: format!("user{number}"), dice, company }.run());
     }
-    let puller = Puller { registry: Registry::open().await?, company: company.clone() };
+    let puller = Puller { registry: Registry::open().await?, company: company.member() };
+    counts.push(Arc::clone(&puller.company.progress));
     let puller = tokio::spawn(puller.run());
     let deaths = {
         let dice = Dice::seeded(seed);
-        let storm = storm(&home, &dice, &door, &company);
+        let storm = storm(&home, &dice, &door, &counts);
         tokio::select! {
             deaths = storm => deaths?,
             // Nobody is done before the storm is over, unless something is wrong.
@@ -81,14 +86,14 @@ async fn play(seed: u64) -> Result<()> {
          it was: {count} sandboxes and {images} images at last",
         kills()?,
         deaths.values().sum::<usize>(),
-        company.progress.load(Ordering::SeqCst),
+        told(&counts).iter().sum::<usize>(),
     ));
     Ok(())
 }
 
-async fn storm(home: &Home, dice: &Dice, door: &Door, company: &Company) -> Result<Deaths> {
+async fn storm(home: &Home, dice: &Dice, door: &Door, counts: &[Count]) -> Result<Deaths> {
     let mut deaths = Deaths::new();
-    let mut before = 0;
+    let mut before = told(counts);
     for number in 1..=kills()? {
         let mut daemon = Daemon::spawn(home)?;
         if number > 1 && dice.roll().is_multiple_of(3) {
@@ -99,7 +104,7 @@ async fn storm(home: &Home, dice: &Dice, door: &Door, company: &Company) -> Resu
         let client = daemon.ready().await?;
         door.open(client.clone());
         if number.is_multiple_of(ROUND) {
-            before = progress(company, before).await.with_context(|| daemon.log())?;
+            before = progress(counts, &before).await.with_context(|| daemon.log())?;
         }
         if dice.roll().is_multiple_of(8) {
             kill_a_shim(home, &client, dice, &mut deaths).await?;
@@ -119,13 +124,18 @@ fn kills() -> Result<u64> {
     Ok(number("ASB_TEST_KILLS")?.unwrap_or(KILLS))
 }
 
-/// Waits until something was acknowledged that was not before.
-async fn progress(company: &Company, before: usize) -> Result<usize> {
+fn told(counts: &[Count]) -> Vec<usize> {
+    counts.iter().map(|count| count.load(Ordering::SeqCst)).collect()
+}
+
+/// Waits until something was acknowledged to each of them that was not before: nobody's patience ends while others are served.
+async fn progress(counts: &[Count], before: &[usize]) -> Result<Vec<usize>> {
     let further = || {
-        let now = company.progress.load(Ordering::SeqCst);
-        std::future::ready((now > before).then_some(now))
+        let now = told(counts);
+        let all = now.iter().zip(before).all(|(now, before)| now > before);
+        std::future::ready(all.then_some(now))
     };
-    Ok(wait::until(PATIENCE, "anybody to come further", further).await?)
+    Ok(wait::until(PATIENCE, "everybody to come further", further).await?)
 }
 
 /// Each sandbox at most once: one that dies again and again is made to wait.

@@ -19,12 +19,17 @@ const KEPT: usize = 2;
 #[derive(Clone)]
 pub(crate) struct Company {
     pub(crate) reach: Reach,
-    /// How much was acknowledged to anybody so far.
+    /// How much was acknowledged to this one so far.
     pub(crate) progress: Arc<AtomicUsize>,
     pub(crate) stop: CancellationToken,
 }
 
 impl Company {
+    /// For one more of them, who is counted apart.
+    pub(crate) fn member(&self) -> Self {
+        Self { progress: Arc::default(), ..self.clone() }
+    }
+
     fn advance(&self) {
         self.progress.fetch_add(1, Ordering::SeqCst);
     }
