@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use asb_tests::embedded::Server;
 use asb_tests::wait;
 use asb_types::annotations::{AUTO_UPDATE, DEFINITION_REVISION};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -12,6 +12,8 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// Where the router is published, beside everything else.
+const ROUTER: &str = "agent-sandbox-system";
 const SANDBOXES: &str = "sandboxes.agents.x-k8s.io";
 const CLAIMS: &str = "sandboxclaims.extensions.agents.x-k8s.io";
 const POOLS: &str = "sandboxwarmpools.extensions.agents.x-k8s.io";
@@ -65,10 +67,15 @@ impl Case {
         Ok(self.roles().get(role).await?.rules.unwrap_or_default())
     }
 
-    /// The last thing that a first start leads to.
+    /// The last things that a first start leads to.
     async fn settle(&self) -> Result<()> {
-        let maps = Api::<ConfigMap>::namespaced(self.server.client.clone(), "kube-system");
-        wait::for_object(&maps, "kube-root-ca.crt", "there", |_| true).await?;
+        let client = || self.server.client.clone();
+        for namespace in ["kube-system", ROUTER] {
+            let maps = Api::<ConfigMap>::namespaced(client(), namespace);
+            wait::for_object(&maps, "kube-root-ca.crt", "there", |_| true).await?;
+        }
+        let services = Api::<Service>::namespaced(client(), ROUTER);
+        wait::for_object(&services, "sandbox-router-svc", "there", |_| true).await?;
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! The router of `asb up`: its key, where it listens, and the objects by which clients find it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use anyhow::{Context, Result};
 use asb_core::sandbox::{RuntimeDelivery, RuntimeSource};
 use asb_router::token::{Keys, PrivateKey};
 use asb_router::{Authority, Caller, Handle, Router, Settings};
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ pub(super) fn key(data_dir: &Path) -> Result<PrivateKey> {
 fn make_key(path: &Path) -> Result<String> {
     let cannot = || format!("cannot write {}", path.display());
     let folder = path.parent().context("a key is in a directory")?;
-    fs::create_dir_all(folder).with_context(cannot)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
     let (text, fresh) = (PrivateKey::generate(), path.with_extension("new"));
     let mut options = OpenOptions::new();
     let mut file =
@@ -126,11 +127,20 @@ async fn keep_publishing(client: Client) {
 /// The Service by which SDKs look for a router, and a Pod behind it that is this process: connections to it are handed over by
 /// the API server.
 async fn publish(client: &Client) -> Result<()> {
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-    apply(client, "Namespace", namespace, None).await?;
+    make_namespace(client).await?;
     apply(client, "Pod", pod(), None).await?;
     apply(client, "Pod", status(), Some("status")).await?;
     apply(client, "Service", service(), None).await
+}
+
+/// Where it is not there: what others have written on it is theirs.
+async fn make_namespace(client: &Client) -> Result<()> {
+    let mut namespace = Namespace::default();
+    namespace.metadata.name = Some(NAMESPACE.to_owned());
+    match Api::<Namespace>::all(client.clone()).create(&PostParams::default(), &namespace).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        made => made.map(drop).context("cannot make the router's namespace"),
+    }
 }
 
 fn metadata(name: &str) -> Value {
