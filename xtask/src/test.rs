@@ -74,7 +74,9 @@ impl Effort {
 }
 
 fn chosen(asked: &[Suite]) -> Vec<Suite> {
-    Suite::ALL.into_iter().filter(|suite| asked.is_empty() || asked.contains(suite)).collect()
+    let usual = Suite::ALL.into_iter().filter(|suite| asked.is_empty() || asked.contains(suite));
+    let named = asked.iter().copied().filter(|suite| !Suite::ALL.contains(suite));
+    usual.chain(named).collect()
 }
 
 fn attempt(suite: Suite, effort: Effort) -> Outcome {
