@@ -6,9 +6,9 @@ mod client;
 mod protocol;
 mod server;
 
-pub(crate) use client::{Connection, halt, hello};
+pub(crate) use client::{Connection, PATIENCE, halt, hello};
 pub(crate) use protocol::{Hello, Reply, Request};
-pub(crate) use server::Control;
+pub(crate) use server::{Control, Entry};
 
 /// Inside the data directory.
 const SOCKET: &str = "asb.sock";

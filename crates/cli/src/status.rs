@@ -45,9 +45,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut version = version.with_context(|| {
         format!("Agent Sandbox does not answer; start it with `asb up` (looked for {})", kubeconfig.display())
     })?;
-    // One of an older version has nothing to say of its node.
     let directory = arguments.place.directory()?;
-    if let Ok(Some(hello)) = runtime.block_on(control::hello(&directory)) {
+    let patience = arguments.wait.map_or(control::PATIENCE, Duration::from_secs);
+    let hello = runtime.block_on(async { tokio::time::timeout(patience, control::hello(&directory)).await });
+    // One of an older version has nothing to say of its node.
+    if let Ok(Some(hello)) = hello.context("Agent Sandbox is still starting")? {
         version["pid"] = hello.pid.into();
         version["node"] = json!(hello.node);
         version["node"]["message"] = hello.node.to_string().into();

@@ -20,7 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{Control, Hello};
+use crate::control::{Control, Entry, Hello};
 use crate::daemon::Lock;
 use crate::logging::Encoder;
 use crate::place::Place;
@@ -123,6 +123,8 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     let admin_token = arguments.token_file.as_deref().map(token).transpose()?;
     prepare(&data_dir).with_context(|| format!("cannot use the data directory {}", data_dir.display()))?;
     let _lock = Lock::claim(&data_dir)?;
+    // Before anybody can take the daemon for ready: what is asked of it early waits.
+    let entry = Entry::open(&data_dir)?;
     let config =
         Config { data_dir: data_dir.clone(), listen: arguments.listen.unwrap_or(USUAL), admin_token };
     let (flags, place) = (arguments.node.clone(), data_dir.clone());
@@ -175,7 +177,8 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
     };
     output::print(&words)?;
     let (halts, mut halted) = mpsc::channel(1);
-    let control = Control { hello, images: node.images(), halts }.spawn(&data_dir, stop.clone())?;
+    let control = Control { hello, images: node.images(), halts };
+    let control = tokio::spawn(control.serve(entry, stop.clone()));
     let is_watched = !arguments.background && terminal::has_reader();
     let halt = tokio::select! {
         // Whoever asks for it tells the process to end as well.

@@ -15,6 +15,9 @@ use tokio::net::UnixStream;
 use super::{Hello, Reply, Request, SOCKET};
 use crate::image::work::Step;
 
+/// How long to wait for a daemon that has better things to do than to answer at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
 pub(crate) struct Connection {
     stream: BufReader<UnixStream>,
 }
@@ -74,12 +77,14 @@ pub(crate) async fn hello(data_dir: &Path) -> Result<Option<Hello>> {
     }
 }
 
-/// Has the daemon of a directory stop what runs in Pods, and end. An older one does not know how, and is left as it is.
+/// Has the daemon of a directory stop what runs in Pods, and end. An older one does not know how, and one that is still
+/// starting does not listen yet: either is left as it is.
 pub(crate) async fn halt(data_dir: &Path, grace: Duration) -> Result<()> {
-    if let Some(connection) = Connection::open(data_dir).await?
-        && let Err(error) = connection.ask::<Value>(&Request::Halt { grace }, drop).await
-    {
-        tracing::debug!(%error, "the daemon does not stop Pods by itself");
+    let Some(connection) = Connection::open(data_dir).await? else { return Ok(()) };
+    match tokio::time::timeout(PATIENCE, connection.ask::<Value>(&Request::Halt { grace }, drop)).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "the daemon does not stop Pods by itself"),
+        Err(_) => tracing::debug!("the daemon is not ready to stop Pods by itself"),
     }
     Ok(())
 }

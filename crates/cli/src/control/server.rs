@@ -36,25 +36,27 @@ pub(crate) struct Control {
     pub(crate) halts: mpsc::Sender<Duration>,
 }
 
-impl Control {
-    /// Listens, and answers until it is told to stop. What is under way then is given up.
-    pub(crate) fn spawn(
-        self,
-        data_dir: &Path,
-        stop: CancellationToken,
-    ) -> Result<tokio::task::JoinHandle<()>> {
-        let listener = listen(data_dir).context("cannot listen for commands of this machine")?;
-        Ok(tokio::spawn(Arc::new(self).serve(listener, stop)))
-    }
+/// Where commands arrive. From when it is open they wait, until somebody answers.
+pub(crate) struct Entry(UnixListener);
 
-    async fn serve(self: Arc<Self>, listener: UnixListener, stop: CancellationToken) {
+impl Entry {
+    /// The lock on the directory says that no other daemon listens there, so what is there is left over.
+    pub(crate) fn open(data_dir: &Path) -> Result<Self> {
+        listen(data_dir).map(Self).context("cannot listen for commands of this machine")
+    }
+}
+
+impl Control {
+    /// Answers until it is told to stop. What is under way then is given up.
+    pub(crate) async fn serve(self, Entry(listener): Entry, stop: CancellationToken) {
+        let this = Arc::new(self);
         let mut conversations = JoinSet::new();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 Some(_) = conversations.join_next() => {}
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => drop(conversations.spawn(Arc::clone(&self).converse(stream))),
+                    Ok((stream, _)) => drop(conversations.spawn(Arc::clone(&this).converse(stream))),
                     Err(error) => tracing::warn!(%error, "cannot take a command"),
                 },
             }
@@ -110,7 +112,6 @@ async fn send(writer: &mut OwnedWriteHalf, reply: &Reply) -> io::Result<()> {
     writer.write_all(line.as_bytes()).await
 }
 
-/// The lock on the directory says that no other daemon listens there, so what is there is left over.
 fn listen(data_dir: &Path) -> io::Result<UnixListener> {
     let path = data_dir.join(SOCKET);
     match fs::remove_file(&path) {
@@ -121,4 +122,30 @@ fn listen(data_dir: &Path) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(short(&folder))?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Connection;
+    use super::*;
+    use crate::node::State;
+
+    #[tokio::test]
+    async fn what_is_asked_before_anybody_answers_waits_for_the_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let entry = Entry::open(folder.path()).expect("listens");
+        let early = Connection::open(folder.path()).await.expect("no error").expect("somebody listens");
+        let hello = Hello {
+            pid: 7,
+            version: "1.0.0".to_owned(),
+            address: ([127, 0, 0, 1], 6443).into(),
+            node: State::Pretended,
+            router: None,
+        };
+        let control = Control { hello, images: None, halts: mpsc::channel(1).0 };
+        let serving = tokio::spawn(control.serve(entry, CancellationToken::new()));
+        let told: Hello = early.ask(&Request::Hello, drop).await.expect("an answer");
+        assert_eq!(told.pid, 7);
+        serving.abort();
+    }
 }
