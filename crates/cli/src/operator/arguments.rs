@@ -182,12 +182,13 @@ pub(super) struct Claims {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Runtime of Sandboxes")]
 pub(super) struct Runtime {
-    /// The image that holds sandboxd, for Sandboxes whose spec.runtime asks for it; without one they are refused
+    /// The image that brings sandboxd, for Sandboxes whose spec.runtime asks for it; without one they are refused
     #[arg(long = "runtime-image", id = "runtime_image", value_name = "IMAGE")]
     pub(super) image: Option<String>,
 
-    /// How it gets into their Pods: image-volume (Kubernetes 1.35 and later), or init-container, which copies it
-    #[arg(long = "runtime-delivery", value_name = "HOW", default_value = "image-volume")]
+    /// How it gets into their Pods: init-container, of an image with /asb, which copies it; or image-volume (Kubernetes 1.35 and
+    /// later), of an image with /sandboxd
+    #[arg(long = "runtime-delivery", value_name = "HOW", default_value = "init-container")]
     pub(super) delivery: RuntimeDelivery,
 
     /// A file with the public keys, one a line in base64, of those whose tokens sandboxd takes

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 const VOLUME: &str = "agent-sandbox-runtime";
 const FOLDER: &str = "/.agent-sandbox";
 
+/// Where our image has the program that carries sandboxd: there is no shell in it, and no PATH.
+const PROGRAM: &str = "/asb";
+
 /// On which port sandboxd always listens.
 const PORT: u16 = 8888;
 
@@ -23,10 +26,10 @@ pub struct Source {
 /// How the program gets into a Pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
-    /// The image is a volume that holds `sandboxd`. Kubernetes has these from 1.33 on, and by default from 1.35 on.
-    #[default]
+    /// The image is a volume that has `sandboxd` at its root. Kubernetes has these from 1.33 on, and by default from 1.35 on.
     ImageVolume,
-    /// An init container of the image copies it into an empty volume.
+    /// An init container of the image, which is ours, copies it into an empty volume.
+    #[default]
     InitContainer,
 }
 
@@ -139,7 +142,7 @@ fn deliver(spec: &mut Value, source: &Source) {
             let copying = json!({
                 "name": VOLUME,
                 "image": source.image,
-                "command": ["asb", "sandboxd", "install", FOLDER],
+                "command": [PROGRAM, "sandboxd", "install", FOLDER],
                 "volumeMounts": [{"name": VOLUME, "mountPath": FOLDER}],
                 "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
                 "securityContext": {
@@ -274,7 +277,7 @@ mod tests {
     fn where_images_are_no_volumes_an_init_container_brings_it_before_all_others() {
         let mut spec = json!({"containers": [{"name": "main"}], "initContainers": [{"name": "own"}]});
         fit(&mut spec, &open(), Some(&source(Delivery::InitContainer)), "uid-1").expect("fits");
-        assert_eq!(spec["initContainers"][0]["command"], json!(["asb", "sandboxd", "install", FOLDER]));
+        assert_eq!(spec["initContainers"][0]["command"], json!(["/asb", "sandboxd", "install", FOLDER]));
         assert_eq!(spec["initContainers"][1]["name"], "own");
         assert!(spec["volumes"][0]["emptyDir"].is_object());
     }
