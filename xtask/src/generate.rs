@@ -46,6 +46,8 @@ const GENERATED: &[Generated] = &[
     role!("operator/role", "own-namespace"),
     role!("extensions/cluster-role", "extensions"),
     role!("documents/cluster-role", "documents"),
+    role!("router/cluster-role", "routes"),
+    role!("router/role", "tunnels"),
     Generated { path: "deploy/release/sandbox.yaml", contents: release::sandbox },
     Generated { path: "deploy/release/extensions.yaml", contents: release::extensions },
     Generated {
@@ -53,6 +55,7 @@ const GENERATED: &[Generated] = &[
         contents: release::sandbox_with_extensions,
     },
     Generated { path: "deploy/release/documents.yaml", contents: release::documents },
+    Generated { path: "deploy/release/router.yaml", contents: release::router },
 ];
 
 #[derive(clap::Args)]

@@ -8,6 +8,16 @@ app: agent-sandbox-controller
 {{ include "agent-sandbox.release" . }}
 {{- end }}
 
+{{/* The NetworkPolicy that templates have by default lets in what has this label. */}}
+{{- define "agent-sandbox.router-selector" -}}
+app: sandbox-router
+{{- end }}
+
+{{- define "agent-sandbox.router-labels" -}}
+{{ include "agent-sandbox.router-selector" . }}
+{{ include "agent-sandbox.release" . }}
+{{- end }}
+
 {{/* Whose an object is that does not belong to the Deployment. */}}
 {{- define "agent-sandbox.release" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
@@ -37,6 +47,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.controller.extensions }}
 - --extensions
 {{- end }}
+- --runtime-image={{ .Values.runtime.image | default "self" }}
+- --runtime-key-secret=sandbox-router-key
 {{- if ne .Values.namespace.name "agent-sandbox-system" }}
 - --webhook-namespace={{ .Values.namespace.name }}
 {{- end }}

@@ -5,6 +5,7 @@ mod connection;
 mod duties;
 mod foreign;
 mod go;
+mod runtime;
 mod settings;
 mod surroundings;
 mod traces;
@@ -75,7 +76,13 @@ async fn serve(duties: Duties) -> Result<()> {
             Some(Webhook::open(&client, listener, &webhook.host, webhook.certificates)?)
         }
     };
-    let operator = Operator::new(client, Settings { api_server, ..duties.settings }, candidacy);
+    let mut settings = Settings { api_server, ..duties.settings };
+    if let Some(source) = settings.runtime.take() {
+        let source = Arc::unwrap_or_clone(source);
+        let source = runtime::complete(&client, source, duties.key_secret.as_deref()).await?;
+        settings.runtime = Some(Arc::new(source));
+    }
+    let operator = Operator::new(client, settings, candidacy);
     let (stop, last) = (CancellationToken::new(), CancellationToken::new());
     let mut around = JoinSet::new();
     if let Some(listener) = health {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use asb_router::token::{Keys, PrivateKey, PublicKey, Secret};
-use asb_router::{Authority, Caller, Router, Settings, Tls, serve_probes};
+use asb_router::{Authority, Caller, Router, Settings, Tls, Tunnel, serve_probes};
 use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -42,8 +42,9 @@ async fn serve(arguments: &Arguments) -> Result<()> {
     let (client, _) = connect(&connection).await?;
     let authority = authority(&arguments.authorization, &client)?;
     let key = arguments.runtime_key_file.as_deref().map(private_key).transpose()?;
-    let mut router = Router::new(client, settings(arguments), authority, key);
+    let mut router = Router::new(client.clone(), settings(arguments), authority, key);
     listen(&mut router, arguments, tls).await?;
+    listen_for_tunnels(&mut router, arguments, client).await?;
     let (handle, last) = (router.handle(), CancellationToken::new());
     let mut around = JoinSet::new();
     for bind in [&arguments.health_probe_bind_address, &arguments.metrics_bind_address] {
@@ -76,6 +77,20 @@ async fn listen(router: &mut Router, arguments: &Arguments, tls: Option<Tls>) ->
         has_door = true;
     }
     ensure!(has_door, "nobody could come in: set --http-bind-address or --https-bind-address");
+    Ok(())
+}
+
+/// On the loopback alone: what comes in elsewhere was forwarded by nobody.
+async fn listen_for_tunnels(router: &mut Router, arguments: &Arguments, client: Client) -> Result<()> {
+    let Some(listener) = arguments.tunnel_bind_address.listen().await? else { return Ok(()) };
+    let address = listener.local_addr().context("cannot tell where tunnels come in")?;
+    ensure!(address.ip().is_loopback(), "--tunnel-bind-address must be on the loopback, not {address}");
+    let pod = arguments.pod_namespace.as_deref().zip(arguments.pod_name.as_deref());
+    let (namespace, name) = pod.context("--tunnel-bind-address needs --pod-name and --pod-namespace")?;
+    tracing::warn!(
+        "whoever may forward ports of the Pod {namespace}/{name} reaches every Sandbox: --tunnel-bind-address"
+    );
+    router.listen_for_tunnels(listener, Tunnel::new(client, namespace, name));
     Ok(())
 }
 
@@ -120,12 +135,15 @@ fn secret(path: &Path) -> Result<Secret> {
     Secret::read(&bytes).with_context(|| format!("{} cannot be used", path.display()))
 }
 
-fn public_keys(path: &Path) -> Result<Vec<PublicKey>> {
+/// The keys of a file, one a line; at least one.
+pub(crate) fn public_keys(path: &Path) -> Result<Vec<PublicKey>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines
+    let keys: Vec<PublicKey> = lines
         .map(|line| PublicKey::read(line).with_context(|| format!("{} cannot be used", path.display())))
-        .collect()
+        .collect::<Result<_>>()?;
+    ensure!(!keys.is_empty(), "there is no key in {}", path.display());
+    Ok(keys)
 }
 
 fn private_key(path: &Path) -> Result<PrivateKey> {

@@ -1,16 +1,14 @@
 //! `asb sandboxd`: the program inside a sandbox, which this one carries.
 
-use std::fs::{self, File, Permissions};
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use asb_node::carried::Carried;
 
 use crate::output;
 
 /// As it is on disk.
-pub(crate) const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sandboxd"));
+pub(crate) const PROGRAM: Carried = Carried(include_bytes!(concat!(env!("OUT_DIR"), "/sandboxd")));
 
 /// The program inside a sandbox, which asb carries.
 ///
@@ -39,19 +37,9 @@ struct Install {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Command::Install(Install { directory }) = &arguments.command;
-    let path = install(directory).with_context(|| format!("cannot write into {}", directory.display()))?;
+    let path = PROGRAM.lay_down(directory);
+    let path = path.with_context(|| format!("cannot write into {}", directory.display()))?;
     output::print(&format!("{}\n", path.display()))
-}
-
-/// Whole or not at all: containers may start at any time.
-fn install(directory: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(directory)?;
-    let (path, fresh) = (directory.join("sandboxd"), directory.join(".sandboxd.new"));
-    let mut file = File::create(&fresh)?;
-    file.write_all(PROGRAM)?;
-    file.set_permissions(Permissions::from_mode(0o755))?;
-    fs::rename(&fresh, &path)?;
-    Ok(path)
 }
 
 #[cfg(test)]
@@ -61,10 +49,10 @@ mod tests {
     /// It has to run where there is nothing else.
     #[test]
     fn what_is_carried_is_a_small_program_that_needs_no_library() {
-        assert_eq!(&PROGRAM[..4], b"\x7fELF");
-        assert!(PROGRAM.len() < 5 << 20, "{} bytes", PROGRAM.len());
+        assert_eq!(&PROGRAM.0[..4], b"\x7fELF");
+        assert!(PROGRAM.0.len() < 5 << 20, "{} bytes", PROGRAM.0.len());
         let folder = tempfile::tempdir().unwrap();
-        let path = install(folder.path()).unwrap();
+        let path = PROGRAM.lay_down(folder.path()).unwrap();
         let said = std::process::Command::new(path).arg("version").env_clear().output().unwrap();
         assert!(String::from_utf8_lossy(&said.stdout).starts_with("sandboxd "));
         assert!(segments().all(|kind| kind != INTERPRETER), "it asks for a loader");
@@ -75,7 +63,7 @@ mod tests {
     /// The kinds of the segments of an ELF file of 64 bits.
     fn segments() -> impl Iterator<Item = u32> {
         let number = |at: usize, size: usize| {
-            let bytes = PROGRAM[at..at + size].iter().rev();
+            let bytes = PROGRAM.0[at..at + size].iter().rev();
             bytes.fold(0, |number, byte| number << 8 | usize::from(*byte))
         };
         let (first, size, count) = (number(0x20, 8), number(0x36, 2), number(0x38, 2));

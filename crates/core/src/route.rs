@@ -2,7 +2,8 @@
 //! is the router's.
 
 mod directory;
+pub mod tunnel;
 mod wanted;
 
 pub use directory::{Directory, Entry, Loopback, Place, Unreachable};
-pub use wanted::{Asked, Bad, Field, Named, Wanted};
+pub use wanted::{Asked, Bad, Field, Named, Wanted, below};

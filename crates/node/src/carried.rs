@@ -4,7 +4,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the file is called.
 const NAME: &str = "sandboxd";
@@ -19,21 +19,29 @@ impl std::fmt::Debug for Carried {
     }
 }
 
-/// Lays it down in `folder`, unless it is there.
-pub(crate) fn lay_down(carried: Carried, folder: &Path) -> io::Result<()> {
-    let path = folder.join(NAME);
-    if fs::read(&path).is_ok_and(|there| there == carried.0) {
-        return Ok(());
+impl Carried {
+    /// Lays it down in `folder`, unless it is there, and says where it is. Whole or not at all: containers may start at any time.
+    pub fn lay_down(self, folder: &Path) -> io::Result<PathBuf> {
+        let path = folder.join(NAME);
+        if fs::read(&path).is_ok_and(|there| there == self.0) {
+            return Ok(path);
+        }
+        fs::create_dir_all(folder)?;
+        let fresh = folder.join(format!(".{NAME}.new"));
+        let mut file = File::create(&fresh)?;
+        file.write_all(self.0)?;
+        file.set_permissions(Permissions::from_mode(0o755))?;
+        file.sync_all()?;
+        fs::rename(&fresh, &path)?;
+        File::open(folder)?.sync_all()?;
+        Ok(path)
     }
-    fs::create_dir_all(folder)?;
-    fs::set_permissions(folder, Permissions::from_mode(0o755))?;
-    let fresh = folder.join(format!(".{NAME}.new"));
-    let mut file = File::create(&fresh)?;
-    file.write_all(carried.0)?;
-    file.set_permissions(Permissions::from_mode(0o755))?;
-    file.sync_all()?;
-    fs::rename(&fresh, &path)?;
-    File::open(folder)?.sync_all()
+
+    /// Lays it down where Pods of any user mount it from.
+    pub(crate) fn offer(self, folder: &Path) -> io::Result<()> {
+        self.lay_down(folder)?;
+        fs::set_permissions(folder, Permissions::from_mode(0o755))
+    }
 }
 
 #[cfg(test)]
@@ -44,9 +52,9 @@ mod tests {
     fn a_new_program_takes_the_place_of_the_old_one() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("runtime");
-        lay_down(Carried(b"old"), &place).unwrap();
+        Carried(b"old").offer(&place).unwrap();
         let held = File::open(place.join(NAME)).unwrap();
-        lay_down(Carried(b"new"), &place).unwrap();
+        Carried(b"new").offer(&place).unwrap();
         assert_eq!(io::read_to_string(held).unwrap(), "old");
         assert_eq!(fs::read(place.join(NAME)).unwrap(), b"new");
         assert_eq!(fs::metadata(place.join(NAME)).unwrap().permissions().mode() & 0o777, 0o755);

@@ -150,12 +150,13 @@ impl Controller {
             let is_done = self.done.get(&key).is_some_and(|version| *version == job.version());
             if !is_done && !self.failed.contains_key(&key) && self.running.insert(key) {
                 let worker = self.worker.clone();
-                self.tasks.spawn(async move { worker.carry_out(job).await });
+                self.tasks.spawn(worker.carry_out(job));
             }
         }
     }
 
     fn settle(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        // Those that are called off end with this controller.
         let Ok(Done { key, version, outcome }) = done else { return };
         self.running.remove(&key);
         match outcome {

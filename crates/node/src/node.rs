@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::blueprint::{self, Resolver};
 use crate::cache::Cache;
-use crate::carried::lay_down;
 use crate::claims::{self, Claims};
 use crate::connectivity::{self, Connectivity};
 use crate::driver::{self, Tools};
@@ -83,7 +82,7 @@ impl Node {
     /// Finds what runs already, connects it, registers the node, and begins to run Pods.
     pub async fn start(client: Client, settings: &Settings, images: Arc<Images>) -> Result<Self, NodeError> {
         if let Some(carried) = settings.carried {
-            lay_down(carried, &Layout::new(&settings.root).runtime()).map_err(NodeError::Carried)?;
+            carried.offer(&Layout::new(&settings.root).runtime()).map_err(NodeError::Carried)?;
         }
         neighbours::clear_the_lost().await;
         let mut identity = Identity::of(&settings.root)?;

@@ -10,6 +10,7 @@ mod clock;
 mod context;
 mod errands;
 mod events;
+mod keepsake;
 mod leadership;
 mod listener;
 mod memory;
@@ -59,6 +60,7 @@ use writer::Writer;
 
 pub use asb_core::lease::Terms;
 pub use clock::{Clock, Dice, SystemClock};
+pub use keepsake::keep;
 pub use leadership::{Candidacy, LEASE};
 pub use metrics::{Build, Metrics, SpanCounts};
 pub use observer::Observer;

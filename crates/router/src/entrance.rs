@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use asb_core::object::{Key, Uid};
-use asb_core::route::{Named, Place, Unreachable, Wanted};
+use asb_core::route::{Named, Place, Unreachable, Wanted, below};
 use asb_types::runtime::RuntimeAccess;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
@@ -81,8 +81,8 @@ impl Entrance {
     /// The contract answers for the router itself here, unless the host names a Sandbox.
     fn is_health(&self, request: &Request<Incoming>) -> bool {
         let names_sandbox = |domain: &String| {
-            forwarding::host(request.uri(), request.headers())
-                .is_some_and(|host| host.contains(domain.as_str()))
+            let host = forwarding::host(request.uri(), request.headers());
+            host.is_some_and(|host| below(host, domain).is_some())
         };
         request.method() == Method::GET
             && request.uri().path() == "/healthz"

@@ -19,6 +19,7 @@ mod router;
 mod settings;
 mod tls;
 pub mod token;
+mod tunnel;
 
 pub use authorization::{Authority, Caller, User};
 pub use metrics::Metrics;
@@ -26,3 +27,4 @@ pub use probes::serve_probes;
 pub use router::{Handle, Router};
 pub use settings::Settings;
 pub use tls::{BadTls, ClientCertificates, Tls};
+pub use tunnel::Tunnel;

@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::authorization::Caller;
 use crate::entrance::{Entrance, Peer};
 use crate::tls::Shown;
+use crate::tunnel::Tunnel;
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
 const HEADERS: Duration = Duration::from_secs(10);
@@ -30,7 +31,24 @@ const PING: Duration = Duration::from_secs(30);
 pub(crate) struct Door {
     pub(crate) listener: TcpListener,
     pub(crate) tls: Option<Arc<Shown>>,
-    pub(crate) caller: Caller,
+    pub(crate) origin: Origin,
+}
+
+/// What is known of those who come in by a door.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    Known(Caller),
+    /// To be found out for each.
+    Tunnel(Arc<Tunnel>),
+}
+
+impl Origin {
+    async fn caller(&self, from: IpAddr) -> Caller {
+        match self {
+            Self::Known(caller) => caller.clone(),
+            Self::Tunnel(tunnel) => tunnel.caller(from).await,
+        }
+    }
 }
 
 /// Accepts until the router stops; those who are at it may end.
@@ -53,9 +71,11 @@ pub(crate) async fn serve(
             }
         };
         let (entrance, stop) = (Arc::clone(&entrance), stop.clone());
-        let (tls, caller) = (door.tls.clone(), door.caller.clone());
+        let (tls, origin) = (door.tls.clone(), door.origin.clone());
         connections.spawn(async move {
-            greet(stream, from.ip().to_canonical(), tls, caller, entrance, stop).await;
+            let from = from.ip().to_canonical();
+            let caller = origin.caller(from).await;
+            greet(stream, from, tls, caller, entrance, stop).await;
             drop(permit);
         });
     }

@@ -15,11 +15,12 @@ use crate::carrier::Carrier;
 use crate::entrance::{Entrance, Peer, RuntimeTokens};
 use crate::follow::{Follower, follow};
 use crate::limits::Limits;
-use crate::listener::{self, Door};
+use crate::listener::{self, Door, Origin};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::tls::{BadTls, Shown, Tls};
 use crate::token::PrivateKey;
+use crate::tunnel::Tunnel;
 
 /// A router that is to be run.
 pub struct Router {
@@ -59,8 +60,14 @@ impl Router {
     /// Lets connections in here. Whoever comes in by TLS sees the certificate.
     pub fn listen(&mut self, listener: TcpListener, caller: Caller, tls: Option<Tls>) -> Result<(), BadTls> {
         let tls = tls.map(Shown::open).transpose()?.map(Arc::new);
-        self.doors.push(Door { listener, tls, caller });
+        self.doors.push(Door { listener, tls, origin: Origin::Known(caller) });
         Ok(())
+    }
+
+    /// Lets in here what the API server forwards: `listener` is at the loopback of the router's Pod.
+    pub fn listen_for_tunnels(&mut self, listener: TcpListener, tunnel: Tunnel) {
+        let origin = Origin::Tunnel(Arc::new(tunnel));
+        self.doors.push(Door { listener, tls: None, origin });
     }
 
     pub fn handle(&self) -> Handle {

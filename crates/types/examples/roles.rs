@@ -1,10 +1,10 @@
-//! Prints one of the operator's roles as YAML: `cargo run -p asb-types --example roles -- sandboxes`.
+//! Prints one of the operator's or the router's roles as YAML: `cargo run -p asb-types --example roles -- sandboxes`.
 //! `cargo xtask generate` writes the committed files with it.
 
 use std::env;
 use std::io::{Result, Write, stdout};
 
-use asb_types::rights::{DOCUMENTS, EXTENSIONS, OWN_NAMESPACE, SANDBOXES};
+use asb_types::rights::{DOCUMENTS, EXTENSIONS, OWN_NAMESPACE, ROUTES, SANDBOXES, TUNNELS};
 
 const HEADER: &str =
     "# Written by `cargo xtask generate` from crates/types/src/rights.rs. Change that, not this file.\n";
@@ -15,7 +15,9 @@ fn main() -> Result<()> {
         Some("extensions") => EXTENSIONS,
         Some("documents") => DOCUMENTS,
         Some("own-namespace") => OWN_NAMESPACE,
-        _ => panic!("usage: roles sandboxes|extensions|documents|own-namespace"),
+        Some("routes") => ROUTES,
+        Some("tunnels") => TUNNELS,
+        _ => panic!("usage: roles sandboxes|extensions|documents|own-namespace|routes|tunnels"),
     };
     stdout().write_all([HEADER, &role.manifest()].concat().as_bytes())
 }

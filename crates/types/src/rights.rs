@@ -8,6 +8,8 @@ use crate::{EXTENSIONS_GROUP, GROUP};
 pub const LEASE: &str = "a3317529.agent-sandbox.x-k8s.io";
 /// The Secret with the webhook's certificates.
 pub const WEBHOOK_SECRET: &str = "agent-sandbox-webhook-certs";
+/// The Secret with the key by which sandboxd knows the router.
+pub const ROUTER_KEY_SECRET: &str = "sandbox-router-key";
 
 /// What may be done to one resource, or to a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub struct Right {
 pub struct Role {
     pub kind: &'static str,
     pub name: &'static str,
+    /// Whose it is.
+    pub app: &'static str,
     pub rights: &'static [Right],
 }
 
@@ -36,6 +40,7 @@ pub const CONTROLLER: &str = "agent-sandbox-controller";
 pub const SANDBOXES: Role = Role {
     kind: "ClusterRole",
     name: CONTROLLER,
+    app: CONTROLLER,
     rights: &[
         right(GROUP, "sandboxes", &["delete", "get", "list", "patch", "watch"], "what it looks after"),
         right(GROUP, "sandboxes/status", &["patch"], "tells how they are"),
@@ -75,6 +80,7 @@ pub const SANDBOXES: Role = Role {
 pub const EXTENSIONS: Role = Role {
     kind: "ClusterRole",
     name: "agent-sandbox-controller-extensions",
+    app: CONTROLLER,
     rights: &[
         right(GROUP, "sandboxes", &["create"], "fills pools and serves claims"),
         right(
@@ -109,6 +115,7 @@ pub const EXTENSIONS: Role = Role {
 pub const DOCUMENTS: Role = Role {
     kind: "ClusterRole",
     name: "agent-sandbox-controller-documents",
+    app: CONTROLLER,
     rights: &[
         right(GROUP, "sandboxclaims", SPELLED, "what stands for claims; goes with what it stands for"),
         right(GROUP, "sandboxclaims/status", &["patch"], "tells how they are"),
@@ -134,22 +141,51 @@ pub const DOCUMENTS: Role = Role {
 pub const OWN_NAMESPACE: Role = Role {
     kind: "Role",
     name: CONTROLLER,
+    app: CONTROLLER,
     rights: &[
         right("coordination.k8s.io", "leases", &["create"], LEADS),
         Right { names: &[LEASE], ..right("coordination.k8s.io", "leases", &["get", "update"], LEADS) },
-        right("", "secrets", &["create"], "keeps the certificates of the webhook"),
+        right("", "secrets", &["create"], "keeps the certificates of the webhook, and the key of the router"),
         Right {
             names: &[WEBHOOK_SECRET],
-            ..right(
-                "",
-                "secrets",
-                &["list", "patch", "watch"],
-                "follows and renews them; no other Secret is read",
-            )
+            ..right("", "secrets", &["list", "patch", "watch"], "follows and renews them")
+        },
+        Right {
+            names: &[ROUTER_KEY_SECRET],
+            ..right("", "secrets", &["get"], "tells sandboxd its public half; no other Secret is read")
         },
     ],
 };
 
+/// What carries requests into Sandboxes, and its account, Deployment and roles.
+pub const ROUTER: &str = "sandbox-router";
+
+/// To find Sandboxes, and to learn who may reach them.
+pub const ROUTES: Role = Role {
+    kind: "ClusterRole",
+    name: ROUTER,
+    app: ROUTER,
+    rights: &[
+        right(GROUP, "sandboxes", &["list", "watch"], "where Sandboxes are"),
+        right("authentication.k8s.io", "tokenreviews", &["create"], "whose a token is"),
+        right("authorization.k8s.io", "subjectaccessreviews", &["create"], "what they may reach"),
+    ],
+};
+
+/// What the router may do in its own namespace alone.
+pub const TUNNELS: Role = Role {
+    kind: "Role",
+    name: ROUTER,
+    app: ROUTER,
+    rights: &[right(
+        "",
+        "pods",
+        &["get"],
+        "sees that it is alone in its Pod, before it trusts forwarded ports",
+    )],
+};
+
+/// Those of the operator.
 pub const ROLES: [Role; 4] = [SANDBOXES, EXTENSIONS, DOCUMENTS, OWN_NAMESPACE];
 
 const SPELLED: &[&str] = &["delete", "get", "list", "watch"];
@@ -180,8 +216,8 @@ impl Role {
         let rules: String = self.rights.iter().map(Right::rule).collect();
         format!(
             "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\nmetadata:\n  name: {}\n{namespace}  labels:\n    \
-             app: {CONTROLLER}\nrules:\n{rules}",
-            self.kind, self.name
+             app: {}\nrules:\n{rules}",
+            self.kind, self.name, self.app
         )
     }
 }

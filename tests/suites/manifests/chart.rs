@@ -17,6 +17,18 @@ crds: {install: false}
 documentKinds: {enabled: true}
 podAnnotations: {note: kept}
 podLabels: {team: blue}
+runtime: {image: registry.example.com/sandboxd}
+router:
+  enabled: true
+  replicaCount: 2
+  tunnel: {enabled: false}
+  previewDomain: boxes.example.com
+  tlsSecret: router-tls
+  service: {type: LoadBalancer, annotations: {reach: internal}}
+  extraArgs: [--access-log=false]
+  podAnnotations: {note: router}
+  podLabels: {team: red}
+  resources: {limits: {memory: 1Gi}}
 controller:
   extensions: true
   leaderElectionNamespace: leases
@@ -85,6 +97,16 @@ async fn the_chart_with_document_kinds_is_both_releases() -> Result<()> {
 }
 
 #[tokio::test]
+async fn the_chart_with_a_router_is_both_releases() -> Result<()> {
+    let values = ["--set", "controller.extensions=true,router.enabled=true"];
+    let chart = Objects::of(&rendered(&values).await?)?.without_helm();
+    let releases = Objects::of_release("install.yaml")?.and(Objects::of_release("router.yaml")?);
+    let differences = chart.differences(&releases);
+    assert!(differences.is_empty(), "{differences:#?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn document_kinds_without_what_they_stand_for_are_refused() -> Result<()> {
     let error = rendered(&["--set", "documentKinds.enabled=true"]).await.unwrap_err().to_string();
     assert!(error.contains("it needs controller.extensions=true"), "{error}");
@@ -130,13 +152,16 @@ async fn every_value_gets_where_it_belongs() -> Result<()> {
     ] {
         insta::assert_yaml_snapshot!(kind, objects.take(kind, name)?);
     }
+    for (kind, name) in [("Deployment", "sandbox-router"), ("Service", "sandbox-router-svc")] {
+        insta::assert_yaml_snapshot!(format!("router_{kind}"), objects.take(kind, name)?);
+    }
     Ok(())
 }
 
 #[tokio::test]
 async fn the_chart_is_sound() -> Result<()> {
     let chart = chart().display().to_string();
-    for set in ["controller.extensions=true", "replicaCount=2", "crds.install=false"] {
+    for set in ["controller.extensions=true", "replicaCount=2", "crds.install=false", "router.enabled=true"] {
         helm(&["lint", "--strict", &chart, "--set", set]).await?;
     }
     Ok(())

@@ -19,8 +19,14 @@ use tokio::sync::OnceCell;
 
 use objects::Objects;
 
-const RELEASES: [&str; 5] =
-    ["sandbox.yaml", "extensions.yaml", "sandbox-with-extensions.yaml", "manifest.yaml", "install.yaml"];
+const RELEASES: [&str; 6] = [
+    "sandbox.yaml",
+    "extensions.yaml",
+    "sandbox-with-extensions.yaml",
+    "manifest.yaml",
+    "install.yaml",
+    "router.yaml",
+];
 
 fn release(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/release").join(name)

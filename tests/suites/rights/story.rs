@@ -1,5 +1,6 @@
 //! What happens to an operator that leads and converts, in a namespace of its own.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -9,7 +10,7 @@ use asb_operator::{Candidacy, LEASE, Operator, Settings, Terms};
 use asb_tests::objects::{create, object};
 use asb_tests::{Cluster, Namespace, account, documents, wait};
 use asb_types::labels::{ADOPTABLE, ADOPTABLE_TRUE};
-use asb_types::rights::WEBHOOK_SECRET as SECRET;
+use asb_types::rights::{ROUTER_KEY_SECRET, WEBHOOK_SECRET as SECRET};
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
 use asb_types::{crd, shorthand};
 use k8s_openapi::NamespaceResourceScope;
@@ -52,6 +53,7 @@ impl Story {
         let (usage, stop) = (Usage::default(), CancellationToken::new());
         let client = usage.over(&account::operator(&cluster).await?);
         as_in_its_own(&cluster, &namespace).await?;
+        asb_operator::keep(client.clone(), &namespace, ROUTER_KEY_SECRET, BTreeMap::default()).await?;
         Ok(Self {
             webhook: tokio::spawn(webhook(&client, &namespace).await?.run(stop.clone())),
             operator: tokio::spawn(operator(client, &namespace).run(stop.clone())),

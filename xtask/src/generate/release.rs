@@ -30,6 +30,15 @@ const DOCUMENTS: &[&str] = &[
     "deploy/documents/cluster-role.yaml",
     "deploy/documents/binding.yaml",
 ];
+const ROUTER: &[&str] = &[
+    "deploy/router/service-account.yaml",
+    "deploy/router/cluster-role.yaml",
+    "deploy/router/role.yaml",
+    "deploy/router/bindings.yaml",
+    "deploy/router/service.yaml",
+    "deploy/router/network-policy.yaml",
+];
+const ROUTER_DEPLOYMENT: &str = "deploy/router/deployment.yaml";
 const DEPLOYMENT: &str = "deploy/operator/deployment.yaml";
 
 /// Where a piece leaves room for the version, and after which of its lines the extensions are turned on.
@@ -64,6 +73,13 @@ pub(super) fn documents() -> Result<String> {
     Ok(Assembly::at(&workspace::root()).all(DOCUMENTS)?.finish())
 }
 
+/// What is applied on top for the way into Sandboxes.
+pub(super) fn router() -> Result<String> {
+    let root = workspace::root();
+    let assembly = Assembly::at(&root).all(ROUTER)?;
+    Ok(assembly.deployed(ROUTER_DEPLOYMENT)?.finish())
+}
+
 struct Assembly<'a> {
     root: &'a Path,
     documents: Vec<String>,
@@ -82,8 +98,12 @@ impl<'a> Assembly<'a> {
         Ok(self)
     }
 
-    fn deployment(mut self) -> Result<Self> {
-        let text = released(&self.read(DEPLOYMENT)?, env!("CARGO_PKG_VERSION"))?;
+    fn deployment(self) -> Result<Self> {
+        self.deployed(DEPLOYMENT)
+    }
+
+    fn deployed(mut self, piece: &str) -> Result<Self> {
+        let text = released(&self.read(piece)?, env!("CARGO_PKG_VERSION"))?;
         self.documents.push(text);
         Ok(self)
     }
@@ -115,7 +135,7 @@ fn extended(deployment: &str) -> Result<String> {
 
 fn replaced(text: &str, from: &str, to: &str) -> Result<String> {
     let places = text.matches(from).count();
-    ensure!(places == 1, "{from:?} is {places} times in {DEPLOYMENT}");
+    ensure!(places == 1, "{from:?} is {places} times in a Deployment");
     Ok(text.replace(from, to))
 }
 

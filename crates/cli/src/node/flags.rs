@@ -10,7 +10,6 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use asb_core::network::cidr::Cidr;
 use asb_core::pod::support::Allowance;
-use asb_node::carried::Carried;
 use asb_node::images;
 use asb_node::settings::Settings;
 use asb_node::shim::client::Program;
@@ -82,7 +81,7 @@ impl Flags {
             api,
             shim: Program::default(),
             runtimes: self.runtimes(),
-            carried: Some(Carried(sandboxd::PROGRAM)),
+            carried: Some(sandboxd::PROGRAM),
             token_age: self.renew_tokens_after.max(Duration::from_secs(1)),
         })
     }

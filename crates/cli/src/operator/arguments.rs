@@ -182,7 +182,8 @@ pub(super) struct Claims {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Runtime of Sandboxes")]
 pub(super) struct Runtime {
-    /// The image that brings sandboxd, for Sandboxes whose spec.runtime asks for it; without one they are refused
+    /// The image that brings sandboxd, for Sandboxes whose spec.runtime asks for it; `self` is that of the operator's own Pod.
+    /// Without one they are refused
     #[arg(long = "runtime-image", id = "runtime_image", value_name = "IMAGE")]
     pub(super) image: Option<String>,
 
@@ -194,6 +195,10 @@ pub(super) struct Runtime {
     /// A file with the public keys, one a line in base64, of those whose tokens sandboxd takes
     #[arg(long = "runtime-public-key-file", value_name = "FILE", requires = "runtime_image")]
     pub(super) public_key_file: Option<PathBuf>,
+
+    /// The Secret, in the operator's own namespace, with the key of the router, whose tokens sandboxd takes; made where there is none
+    #[arg(long = "runtime-key-secret", value_name = "NAME", requires = "runtime_image")]
+    pub(super) key_secret: Option<String>,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]

@@ -18,6 +18,8 @@ pub(super) struct Duties {
     /// Nothing where nobody else is to be expected.
     pub(super) leading: Option<Leading>,
     pub(super) settings: Settings,
+    /// Where the key of the router is kept.
+    pub(super) key_secret: Option<String>,
     pub(super) webhook: Option<WebhookDuty>,
     pub(super) health: Bind,
     pub(super) metrics: Bind,
@@ -54,13 +56,14 @@ impl TryFrom<Arguments> for Duties {
         let settings = settings::settings(&arguments)?;
         let pace = pace(&arguments.access)?;
         let warnings = warnings(&settings, pace);
-        let Arguments { cluster_domain, access, leadership, conversion, probes, .. } = arguments;
+        let Arguments { cluster_domain, access, leadership, conversion, probes, runtime, .. } = arguments;
         Ok(Self {
             connection: Connection { kubeconfig: access.kubeconfig, pace },
             leading: leadership
                 .leader_elect
                 .then(|| Leading { namespace: namespace(leadership.leader_election_namespace) }),
             settings,
+            key_secret: runtime.key_secret,
             webhook: conversion.enable_webhook.then(|| duty(conversion, cluster_domain)).transpose()?,
             health: probes.health_probe_bind_address,
             metrics: probes.metrics_bind_address,
@@ -74,7 +77,7 @@ fn namespace(given: String) -> String {
         return given;
     }
     // Operators inside and outside of the cluster must meet at one Lease.
-    surroundings::own_namespace().unwrap_or_else(|| asb_types::crd::WEBHOOK_NAMESPACE.to_owned())
+    surroundings::home()
 }
 
 fn pace(access: &arguments::Access) -> Result<Option<Pace>> {

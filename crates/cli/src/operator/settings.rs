@@ -10,10 +10,12 @@ use asb_core::blueprint::Eviction;
 use asb_core::sandbox::RuntimeSource;
 use asb_core::{claim, pool};
 use asb_operator::{ChildScope, Settings, Workers};
+use asb_router::token::PublicKey;
 use jiff::SignedDuration;
 
 use super::arguments::{Arguments, Pools, Runtime, RuntimeDelivery, Work};
 use super::surroundings;
+use crate::router::public_keys;
 
 /// How many requests may be under way at a time for each of upstream's connections.
 const REQUESTS: usize = 64;
@@ -88,16 +90,9 @@ fn runtime(given: &Runtime) -> Result<Option<RuntimeSource>> {
         RuntimeDelivery::ImageVolume => asb_core::sandbox::RuntimeDelivery::ImageVolume,
         RuntimeDelivery::InitContainer => asb_core::sandbox::RuntimeDelivery::InitContainer,
     };
-    let public_keys = given.public_key_file.as_deref().map(keys).transpose()?.unwrap_or_default();
+    let public_keys = given.public_key_file.as_deref().map(public_keys).transpose()?.unwrap_or_default();
+    let public_keys = public_keys.iter().map(PublicKey::text).collect();
     Ok(Some(RuntimeSource { image, delivery, public_keys }))
-}
-
-fn keys(path: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let keys: Vec<String> =
-        text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
-    ensure!(!keys.is_empty(), "there is no key in {}", path.display());
-    Ok(keys)
 }
 
 fn positive(flag: &str, number: i64) -> Result<usize> {

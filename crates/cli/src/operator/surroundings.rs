@@ -15,6 +15,11 @@ pub(super) fn own_namespace() -> Option<String> {
     Some(text.trim().to_owned()).filter(|namespace| !namespace.is_empty())
 }
 
+/// The namespace in which things of ours are kept, wherever we run.
+pub(super) fn home() -> String {
+    own_namespace().unwrap_or_else(|| asb_types::crd::WEBHOOK_NAMESPACE.to_owned())
+}
+
 /// The name of the Pod, or of the machine.
 pub(super) fn host_name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();

@@ -31,6 +31,21 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR:PORT", default_value = "0")]
     pub(super) https_bind_address: Bind,
 
+    /// Where forwarded ports of this Pod come in, on its loopback, without a token; 0 for nowhere.
+    ///
+    /// Whoever may forward ports of the router's Pod reaches every Sandbox then, for as long as the router is alone in its Pod:
+    /// where there is another container, they need a token like everybody.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0", requires_all = ["pod_name", "pod_namespace"])]
+    pub(super) tunnel_bind_address: Bind,
+
+    /// The Pod that this is
+    #[arg(long, value_name = "NAME", env = "POD_NAME")]
+    pub(super) pod_name: Option<String>,
+
+    /// Its namespace
+    #[arg(long, value_name = "NAMESPACE", env = "POD_NAMESPACE")]
+    pub(super) pod_namespace: Option<String>,
+
     /// Where /healthz and /readyz are answered; 0 for nowhere
     #[arg(long, value_name = "ADDR:PORT", default_value = ":8081")]
     pub(super) health_probe_bind_address: Bind,

@@ -115,10 +115,7 @@ fn by_headers(asked: &Asked<'_>) -> Result<Wanted, Bad> {
 
 fn by_host(asked: &Asked<'_>) -> Result<Option<Wanted>, Bad> {
     let (Some(host), Some(domain)) = (asked.host, asked.domain) else { return Ok(None) };
-    let host = host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase();
-    let Some(label) = host.strip_suffix(domain).and_then(|rest| rest.strip_suffix('.')) else {
-        return Ok(None);
-    };
+    let Some(label) = below(host, domain) else { return Ok(None) };
     let (number, rest) = label.split_once('-').ok_or(Bad::Id)?;
     let splits = rest.match_indices('-').map(|(at, _)| (&rest[..at], &rest[at + 1..]));
     let keys: Vec<Key> = splits.filter_map(|(name, namespace)| key(namespace, name).ok()).collect();
@@ -126,6 +123,13 @@ fn by_host(asked: &Asked<'_>) -> Result<Option<Wanted>, Bad> {
         return Err(Bad::Id);
     }
     Ok(Some(Wanted { named: Named::Either(keys), port: port(number)?, path: None, ..hints(asked)? }))
+}
+
+/// What of a host name, as requests have it, stands before the domain; nothing where it is not below it.
+pub fn below(host: &str, domain: &str) -> Option<String> {
+    let host = host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase();
+    let label = host.strip_suffix(domain)?.strip_suffix('.')?;
+    Some(label.to_owned())
 }
 
 fn by_path(asked: &Asked<'_>) -> Result<Option<Wanted>, Bad> {

@@ -1,9 +1,11 @@
 //! Carries out what is to be done about claims: on disk, and in the API server. Each step can be done again.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use asb_core::pod::status::events::PodEvent;
 use asb_core::report::Severity;
+use futures::FutureExt;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
@@ -42,6 +44,8 @@ pub(super) enum Error {
     Ended(#[from] tokio::task::JoinError),
     #[error("the claim is still there")]
     InUse,
+    #[error("a bug stopped this work")]
+    Bug,
 }
 
 impl Error {
@@ -56,9 +60,15 @@ impl Error {
 }
 
 impl Worker {
-    pub(super) async fn carry_out(&self, job: Job) -> Done {
+    /// Whatever becomes of it is told, also that a bug ended it: it is tried again like what failed.
+    pub(super) async fn carry_out(self, job: Job) -> Done {
         let (key, version) = (job.key(), job.version());
-        let outcome = match job {
+        let outcome = AssertUnwindSafe(self.perform(job)).catch_unwind().await;
+        Done { key, version, outcome: outcome.unwrap_or(Err(Error::Bug)) }
+    }
+
+    async fn perform(&self, job: Job) -> Result<(), Error> {
+        match job {
             Job::Make(claim) => self.make(&claim).await,
             Job::Provision { claim, class, name, bytes } => {
                 Box::pin(self.provision(&claim, &class, name, bytes)).await
@@ -73,8 +83,7 @@ impl Worker {
                 self.tell(&claim, severity, reason, message);
                 Ok(())
             }
-        };
-        Done { key, version, outcome }
+        }
     }
 
     /// Where no other class is the default one, ours is.

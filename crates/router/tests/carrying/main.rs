@@ -4,4 +4,5 @@ mod backend;
 mod entry;
 mod faults;
 mod protocols;
+mod tunnels;
 mod world;

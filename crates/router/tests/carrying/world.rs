@@ -7,7 +7,7 @@ use asb_apiserver::server::{Config, Server};
 use asb_apiserver::streaming::NoPods;
 use asb_core::route::Loopback;
 use asb_router::token::{Keys, Scope, Secret};
-use asb_router::{Authority, Caller, Handle, Router, Settings};
+use asb_router::{Authority, Caller, Handle, Router, Settings, Tunnel};
 use asb_types::v1beta1::Sandbox;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -16,6 +16,7 @@ use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
@@ -29,6 +30,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
+    /// Where what is forwarded to the Pod `default/router` comes in.
+    pub(crate) tunnel: SocketAddr,
     pub(crate) handle: Handle,
     pub(crate) stop: CancellationToken,
     pub(crate) running: JoinHandle<()>,
@@ -67,10 +70,13 @@ impl World {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         router.listen(listener, Caller::Stranger, None).expect("no certificate");
+        let forwarded = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let tunnel = forwarded.local_addr().expect("an address");
+        router.listen_for_tunnels(forwarded, Tunnel::new(client.clone(), "default", "router"));
         let (handle, stop) = (router.handle(), CancellationToken::new());
         let running = tokio::spawn(router.run(stop.clone()));
         tokio::time::timeout(PATIENCE, handle.wait_until_ready()).await.expect("it knows all Sandboxes");
-        Self { address, handle, stop, running, client, _server: server, _folder: folder }
+        Self { address, tunnel, handle, stop, running, client, _server: server, _folder: folder }
     }
 
     /// A Sandbox that is at these addresses, as far as its status says; the router knows it.
@@ -89,6 +95,14 @@ impl World {
             .expect("it has a status");
         self.until_known(name).await;
         sandbox
+    }
+
+    /// The Pod that the router is.
+    pub(crate) async fn router_pod(&self, containers: Value) {
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), "default");
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "router"}, "spec": {"containers": containers}});
+        let pod = serde_json::from_value(pod).expect("a Pod");
+        api.create(&PostParams::default(), &pod).await.expect("it is made");
     }
 
     /// What the router answers to whoever may is no longer that it knows nothing of it.

@@ -1,6 +1,7 @@
 //! Starts a process with its streams or its terminal.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
@@ -111,16 +112,23 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), Failure> {
 }
 
 fn with_pipes(command: &mut Command, directory: OwnedFd, input: bool) -> io::Result<(Pid, Streams)> {
-    command.stdin(if input { Stdio::piped() } else { Stdio::null() });
+    command.stdin(if input { Stdio::piped() } else { nothing() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     spawn::own_session(command, directory, false);
     let mut child = command.spawn()?;
-    let input = child.stdin.take().map(|pipe| open(pipe.into())).transpose()?;
+    // One that nobody asked for ends here.
+    let pipe = child.stdin.take().filter(|_| input);
+    let input = pipe.map(|pipe| open(pipe.into())).transpose()?;
     let output = child.stdout.take().map(|pipe| open(pipe.into())).transpose()?;
     let error = child.stderr.take().map(|pipe| open(pipe.into())).transpose()?;
     let outputs = output.map(|pipe| (Stream::Stdout, pipe)).into_iter();
     let outputs = outputs.chain(error.map(|pipe| (Stream::Stderr, pipe))).collect();
     Ok((Pid::from_child(&child), Streams { input, terminal: None, outputs }))
+}
+
+/// Programs tell /dev/null from a pipe that has ended; in an image without it, the latter has to do.
+fn nothing() -> Stdio {
+    File::open("/dev/null").map_or_else(|_| Stdio::piped(), Stdio::from)
 }
 
 fn in_terminal(command: &mut Command, directory: OwnedFd, size: TerminalSize) -> io::Result<(Pid, Streams)> {
