@@ -1,6 +1,7 @@
 //! Joins the API server's streams to the Pods of this machine.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock, RwLock};
 
 use asb_apiserver::security::authentication::User;
 use asb_apiserver::streaming::{
@@ -13,7 +14,7 @@ use asb_router::{Caller, Handle};
 use futures::FutureExt;
 use tokio::sync::watch;
 
-use crate::router::{NAMESPACE, POD};
+use crate::router::POD;
 
 /// The port of the router's Pod.
 const ROUTER_PORT: u16 = 8080;
@@ -21,11 +22,26 @@ const ROUTER_PORT: u16 = 8080;
 /// How much may be under way in each direction.
 const BUFFER: usize = 64 * 1024;
 
+/// The namespaces in which the Pod called `sandbox-router` is the router of this process.
+#[derive(Clone, Default)]
+pub(crate) struct Signed(Arc<RwLock<BTreeSet<String>>>);
+
+impl Signed {
+    pub(crate) fn add(&self, namespace: &str) {
+        self.0.write().expect("nobody panics with it").insert(namespace.to_owned());
+    }
+
+    fn has(&self, namespace: &str) -> bool {
+        self.0.read().expect("nobody panics with it").contains(namespace)
+    }
+}
+
 /// The Pods of this machine, once there is a node: the server is there before, because the node is its client.
 #[derive(Clone, Default)]
 pub(crate) struct LocalPods {
     node: Arc<OnceLock<Streams>>,
     router: Arc<OnceLock<Handle>>,
+    signed: Signed,
 }
 
 impl LocalPods {
@@ -37,6 +53,11 @@ impl LocalPods {
     /// From now on there is a router, which is this process and stands in the API as a Pod.
     pub(crate) fn hand_over_to(&self, router: Handle) {
         let _ = self.router.set(router);
+    }
+
+    /// Where its Pod stands is told here.
+    pub(crate) fn signed(&self) -> Signed {
+        self.signed.clone()
     }
 
     /// A connection to the router, which knows whose it is and lets them into what they may reach.
@@ -93,7 +114,7 @@ impl PodStreams for LocalPods {
     }
 
     async fn port_forward(&self, pod: &Pod, port: u16, who: &User) -> Result<Box<dyn Connection>, Error> {
-        if pod.namespace == NAMESPACE && pod.name == POD {
+        if pod.name == POD && self.signed.has(&pod.namespace) {
             return self.to_the_router(port, who);
         }
         let stream = self.streams()?.port_forward(&pod.namespace, &pod.name, port).await;
@@ -190,6 +211,20 @@ mod tests {
         let refused = LocalPods::default().port_forward(&pod, 80, &who).await.err();
         let refused = refused.map(|error| error.to_string());
         assert_eq!(refused.as_deref(), Some("the node of this server has not started; try again"));
+    }
+
+    #[tokio::test]
+    async fn the_router_is_behind_its_pod_in_every_namespace_that_has_one() {
+        let pods = LocalPods::default();
+        pods.signed().add("team");
+        let refused = async |namespace: &str, name: &str| {
+            let pod = Pod { namespace: namespace.to_owned(), name: name.to_owned() };
+            pods.port_forward(&pod, 8080, &User::default()).await.err().map(|error| error.to_string())
+        };
+        let router = Some("the router of this server has not started; try again".to_owned());
+        assert_eq!(refused("team", "sandbox-router").await, router);
+        assert_ne!(refused("team", "box").await, router);
+        assert_ne!(refused("elsewhere", "sandbox-router").await, router, "that is somebody's own");
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@ mod background;
 mod entrance;
 mod greeting;
 mod runner;
+mod signs;
 mod summary;
 
 use std::fs;
@@ -157,7 +158,8 @@ async fn serve(arguments: &Arguments, start: Instant) -> Result<()> {
         None
     } else {
         let listen = arguments.router_listen;
-        let entrance = Entrance::open(client, key, listen, domain, closing.clone()).await?;
+        let signed = pods.signed();
+        let entrance = Entrance::open(client, key, listen, domain, signed, closing.clone()).await?;
         pods.hand_over_to(entrance.handle.clone());
         Some(entrance)
     };

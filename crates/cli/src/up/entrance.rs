@@ -1,32 +1,25 @@
-//! The router of `asb up`: its key, where it listens, and the objects by which clients find it.
+//! The router of `asb up`: its key, and where it listens. How clients find it is up to the signs.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use asb_core::sandbox::{RuntimeDelivery, RuntimeSource};
 use asb_router::token::{Keys, PrivateKey};
 use asb_router::{Authority, Caller, Handle, Router, Settings};
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
-use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Client, ResourceExt};
-use serde_json::{Value, json};
+use kube::Client;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::router::{NAMESPACE, POD, SERVICE};
+use super::signs;
+use crate::streams::Signed;
 
 /// Where it listens if nobody says; a free port where that is taken.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8880);
-
-/// How long after a failure its objects are tried again.
-const AGAIN: Duration = Duration::from_secs(1);
 
 /// The image of the runtime that the node carries.
 const RUNTIME: &str = "asb.local/sandboxd";
@@ -85,6 +78,7 @@ impl Entrance {
         key: PrivateKey,
         listen: Option<SocketAddr>,
         domain: Option<String>,
+        signed: Signed,
         stop: CancellationToken,
     ) -> Result<Self> {
         let listener = match (TcpListener::bind(listen.unwrap_or(USUAL)).await, listen) {
@@ -102,11 +96,11 @@ impl Entrance {
         let mut router = Router::new(client.clone(), settings, authority, Some(key));
         router.listen(listener, Caller::Stranger, None).context("no certificate is asked for")?;
         let handle = router.handle();
-        let (publishing, last) = (stop.clone(), stop.clone());
+        let (leading, last) = (stop.clone(), stop.clone());
         let running = tokio::spawn(async move {
             // Nobody who starts sandboxes waits for it.
-            let published = publishing.run_until_cancelled_owned(keep_publishing(client));
-            tokio::join!(router.run(last), published);
+            let signs = leading.run_until_cancelled_owned(signs::keep(client, signed));
+            tokio::join!(router.run(last), signs);
         });
         Ok(Self { handle, address, running })
     }
@@ -114,79 +108,6 @@ impl Entrance {
     pub(super) async fn ended(self) -> Result<()> {
         self.running.await.context("the router ended badly")
     }
-}
-
-/// Until it is done: the server has just started, and may have other things to do.
-async fn keep_publishing(client: Client) {
-    while let Err(error) = publish(&client).await {
-        tracing::warn!(error = format!("{error:#}"), "the router cannot be found by its Service yet");
-        tokio::time::sleep(AGAIN).await;
-    }
-}
-
-/// The Service by which SDKs look for a router, and a Pod behind it that is this process: connections to it are handed over by
-/// the API server.
-async fn publish(client: &Client) -> Result<()> {
-    make_namespace(client).await?;
-    apply(client, "Pod", pod(), None).await?;
-    apply(client, "Pod", status(), Some("status")).await?;
-    apply(client, "Service", service(), None).await
-}
-
-/// Where it is not there: what others have written on it is theirs.
-async fn make_namespace(client: &Client) -> Result<()> {
-    let mut namespace = Namespace::default();
-    namespace.metadata.name = Some(NAMESPACE.to_owned());
-    match Api::<Namespace>::all(client.clone()).create(&PostParams::default(), &namespace).await {
-        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        made => made.map(drop).context("cannot make the router's namespace"),
-    }
-}
-
-fn metadata(name: &str) -> Value {
-    json!({"name": name, "namespace": NAMESPACE, "labels": {"app": "sandbox-router"}})
-}
-
-fn pod() -> Value {
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata(POD), "spec": {
-        // Nobody's: this process is it.
-        "schedulerName": "agent-sandbox-router",
-        "automountServiceAccountToken": false,
-        "containers": [{
-            "name": "router", "image": "asb.local/router",
-            "ports": [{"name": "http", "containerPort": 8080}],
-        }],
-    }})
-}
-
-fn status() -> Value {
-    let condition = |name: &str| json!({"type": name, "status": "True"});
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": POD, "namespace": NAMESPACE}, "status": {
-        "phase": "Running",
-        "conditions": [condition("Ready"), condition("ContainersReady"), condition("Initialized")],
-    }})
-}
-
-fn service() -> Value {
-    json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata(SERVICE), "spec": {
-        "selector": {"app": "sandbox-router"},
-        "ports": [{"name": "http", "port": 8080, "targetPort": 8080}],
-    }})
-}
-
-async fn apply(client: &Client, kind: &str, object: Value, part: Option<&str>) -> Result<()> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", kind));
-    let object: DynamicObject = serde_json::from_value(object).context("these are objects")?;
-    let api: Api<DynamicObject> = match object.namespace() {
-        Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
-    let (name, parameters) = (object.name_any(), PatchParams::apply("asb").force());
-    let applied = match part {
-        None => api.patch(&name, &parameters, &Patch::Apply(&object)).await,
-        Some(_) => api.patch_status(&name, &parameters, &Patch::Apply(&object)).await,
-    };
-    applied.map(drop).with_context(|| format!("cannot publish the router's {kind}"))
 }
 
 #[cfg(test)]
