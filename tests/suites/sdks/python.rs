@@ -3,46 +3,23 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 use tokio::process::Command;
 
-use crate::stage::{KEPT, OPEN, Stage, given, path, run};
+use crate::stage::{Environment, KEPT, OPEN, Stage, given, lines, path, run};
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python/sdk.py");
-
-/// The public methods that it called.
-async fn use_sdk(
-    stage: &Stage,
-    mode: &str,
-    pool: &str,
-    environment: &[(&str, String)],
-) -> Result<BTreeSet<String>> {
-    let mut command = Command::new(given("ASB_TEST_SDK")?);
-    command.args([SCRIPT, mode, pool, stage.namespace.name()]);
-    command.env("KUBECONFIG", given("KUBECONFIG")?).env("PATH", path()?).envs(environment.iter().cloned());
-    let said = run(command).await.with_context(|| format!("over the connection {mode}"))?;
-    Ok(said.lines().map(str::to_owned).collect())
+/// One version, and what is done with it.
+struct Sdk {
+    /// The variable that says where its Python is.
+    python: &'static str,
+    script: &'static str,
+    /// Its connections, each with the pool whose sandboxes it can use.
+    modes: &'static [(&'static str, &'static str)],
 }
 
-/// Who goes to the router by its own address: somebody whom the API server knows and lets reach these sandboxes.
-async fn introduction(stage: &Stage) -> Result<[(&'static str, String); 2]> {
-    stage.kubectl(&["create", "serviceaccount", "caller"]).await?;
-    let account = format!("{}:caller", stage.namespace.name());
-    let rules = ["create", "role", "reach", "--verb=create", "--resource=sandboxes.agents.x-k8s.io/connect"];
-    stage.kubectl(&rules).await?;
-    let binding = ["create", "rolebinding", "reach", "--role=reach", "--serviceaccount", &account];
-    stage.kubectl(&binding).await?;
-    let token = stage.kubectl(&["create", "token", "caller"]).await?.trim().to_owned();
-    let status: Value = serde_json::from_str(&stage.asb(&["status", "-o", "json"]).await?)?;
-    let router = status["router"].as_str().context("there is a router")?.to_owned();
-    Ok([("ROUTER", router), ("TOKEN", token)])
-}
-
-#[tokio::test]
-async fn every_public_method_works_over_every_connection() -> Result<()> {
-    let stage = Stage::set().await?;
-    let introduction = introduction(&stage).await?;
-    let modes = [
+const NOW: Sdk = Sdk {
+    python: "ASB_TEST_SDK",
+    script: concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python/sdk.py"),
+    modes: &[
         ("tunnel", KEPT),
         ("direct", KEPT),
         ("in-cluster", OPEN),
@@ -51,14 +28,39 @@ async fn every_public_method_works_over_every_connection() -> Result<()> {
         ("async-direct", KEPT),
         ("async-in-cluster", OPEN),
         ("async-sandboxd-in-cluster", OPEN),
-    ];
+    ],
+};
+
+/// The public methods that it called.
+async fn use_sdk(
+    sdk: &Sdk,
+    stage: &Stage,
+    (mode, pool): (&str, &str),
+    environment: &Environment,
+) -> Result<BTreeSet<String>> {
+    let mut command = Command::new(given(sdk.python)?);
+    command.args([sdk.script, mode, pool, stage.namespace.name()]);
+    command.env("KUBECONFIG", given("KUBECONFIG")?).env("PATH", path()?).envs(environment.iter().cloned());
+    // What it compiles would lie beside the scripts.
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    Ok(lines(&run(command).await.with_context(|| format!("over the connection {mode}"))?))
+}
+
+async fn every_method_works(sdk: &Sdk) -> Result<()> {
+    let stage = Stage::set().await?;
+    let introduction = stage.introduction().await?;
     let mut called = BTreeSet::new();
-    for (mode, pool) in modes {
-        called.extend(use_sdk(&stage, mode, pool, &introduction).await?);
+    for mode in sdk.modes {
+        called.extend(use_sdk(sdk, &stage, *mode, &introduction).await?);
     }
-    let public = use_sdk(&stage, "public", OPEN, &[]).await?;
+    let public = use_sdk(sdk, &stage, ("public", OPEN), &Vec::new()).await?;
     let left: Vec<_> = public.difference(&called).collect();
     assert!(left.is_empty(), "nobody calls {left:?}");
     stage.namespace.finish().await;
     Ok(())
+}
+
+#[tokio::test]
+async fn every_public_method_works_over_every_connection() -> Result<()> {
+    every_method_works(&NOW).await
 }

@@ -1,5 +1,6 @@
 //! A namespace with two pools whose sandboxes have the runtime, as people who use an SDK would make them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -13,6 +14,8 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use crate::gateway;
+
 pub(crate) const BUSYBOX: &str = "asb.test/busybox:1";
 /// Its sandboxes serve whoever shows a token, as the router does.
 pub(crate) const KEPT: &str = "kept";
@@ -23,7 +26,11 @@ pub(crate) const OPEN: &str = "open";
 /// Containers of a busy machine take their time.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
 
+/// What programs are told beside their arguments.
+pub(crate) type Environment = Vec<(&'static str, String)>;
+
 pub(crate) struct Stage {
+    pub(crate) cluster: Cluster,
     pub(crate) namespace: Namespace,
 }
 
@@ -33,10 +40,32 @@ pub(crate) fn given(variable: &str) -> Result<OsString> {
 
 impl Stage {
     pub(crate) async fn set() -> Result<Self> {
-        let namespace = Cluster::connect().await?.namespace().await?;
-        pool(&namespace, KEPT, json!({"directory": "/tmp"})).await?;
-        pool(&namespace, OPEN, json!({"access": "Open", "directory": "/tmp"})).await?;
-        Ok(Self { namespace })
+        let stage = Self::empty().await?;
+        pool(&stage.namespace, KEPT, json!({"directory": "/tmp"})).await?;
+        pool(&stage.namespace, OPEN, json!({"access": "Open", "directory": "/tmp"})).await?;
+        Ok(stage)
+    }
+
+    /// Without pools.
+    pub(crate) async fn empty() -> Result<Self> {
+        let cluster = Cluster::connect().await?;
+        let namespace = cluster.namespace().await?;
+        Ok(Self { cluster, namespace })
+    }
+
+    /// Who goes to the router by its own address: somebody whom the API server knows and lets reach these sandboxes.
+    pub(crate) async fn introduction(&self) -> Result<Environment> {
+        self.kubectl(&["create", "serviceaccount", "caller"]).await?;
+        let account = format!("{}:caller", self.namespace.name());
+        let rules =
+            ["create", "role", "reach", "--verb=create", "--resource=sandboxes.agents.x-k8s.io/connect"];
+        self.kubectl(&rules).await?;
+        let binding = ["create", "rolebinding", "reach", "--role=reach", "--serviceaccount", &account];
+        self.kubectl(&binding).await?;
+        let token = self.kubectl(&["create", "token", "caller"]).await?.trim().to_owned();
+        let status: Value = serde_json::from_str(&self.asb(&["status", "-o", "json"]).await?)?;
+        let router = status["router"].as_str().context("there is a router")?.to_owned();
+        Ok(vec![("ROUTER", router), ("TOKEN", token), ("GATEWAY", gateway::NAME.to_owned())])
     }
 
     /// What a command of `asb` answers.
@@ -76,6 +105,10 @@ pub(crate) fn path() -> Result<OsString> {
     let folder = kubectl.parent().context("kubectl is in a folder")?;
     let rest = std::env::var_os("PATH").unwrap_or_default();
     Ok(std::env::join_paths([folder.to_owned()].into_iter().chain(std::env::split_paths(&rest)))?)
+}
+
+pub(crate) fn lines(text: &str) -> BTreeSet<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 pub(crate) async fn run(mut command: Command) -> Result<String> {

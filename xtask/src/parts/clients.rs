@@ -1,5 +1,5 @@
-//! The clients that the embedded API server is tried with: kubectl, a program on client-go, and Python with its client
-//! library. What is tried with them is in `tests/suites`.
+//! The clients that `asb up` is tried with: kubectl, programs on client-go and on the Go SDK, and Python with its client library
+//! and with SDKs. What is tried with them is in `tests/suites`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,10 @@ use anyhow::{Context, Result};
 use super::fingerprint;
 use crate::{terminal, workspace};
 
-const GO_SOURCES: &[&str] =
+const GO_CLIENT: &[&str] =
     &["apply.go", "dynamic.go", "informer.go", "leadership.go", "main.go", "streams.go", "typed.go"];
+
+const GO_SDK: &[&str] = &["gateway.go", "main.go", "surface.go", "use.go"];
 
 /// Where the suite finds each, by the variable that says so.
 pub(crate) fn obtain() -> Result<[(&'static str, PathBuf); 3]> {
@@ -19,20 +21,30 @@ pub(crate) fn obtain() -> Result<[(&'static str, PathBuf); 3]> {
     Ok([("ASB_TEST_KUBECTL", kubectl), ("ASB_TEST_GO_CLIENT", go_client()?), ("ASB_TEST_PYTHON", python()?)])
 }
 
-/// The program in `tests/clients/go`, built anew when it changes.
+/// The program in `tests/clients/go`.
 fn go_client() -> Result<PathBuf> {
-    let source = workspace::root().join("tests/clients/go");
-    let files = [&["go.mod", "go.sum"][..], GO_SOURCES].concat();
-    let program = provide("go-client", &source, &files, |folder| {
+    go_program("go-client", "go", GO_CLIENT)
+}
+
+/// The program in `tests/clients/go-sdk`, which has the Go SDK that people use in it.
+pub(crate) fn go_sdk() -> Result<PathBuf> {
+    go_program("go-sdk", "go-sdk", GO_SDK)
+}
+
+/// A program in `tests/clients`, built anew when it changes.
+fn go_program(name: &str, folder: &str, sources: &[&str]) -> Result<PathBuf> {
+    let source = workspace::root().join("tests/clients").join(folder);
+    let files = [&["go.mod", "go.sum"][..], sources].concat();
+    let program = provide(name, &source, &files, |folder| {
         let mut go = Command::new("go");
         go.current_dir(&source).env("CGO_ENABLED", "0");
         go.args(["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-o"])
-            .arg(folder.join("go-client"))
+            .arg(folder.join(name))
             .arg(".");
         terminal::watched(&mut go)
             .context("building needs Go 1.26 or newer on PATH and the Go module registry")
     })?;
-    Ok(program.join("go-client"))
+    Ok(program.join(name))
 }
 
 /// A Python of its own with the libraries in `tests/clients/python/requirements.txt`.

@@ -334,8 +334,12 @@ fn seed() -> String {
 }
 
 /// What the SDKs need: themselves, and kubectl, which they call.
-fn sdks() -> Result<[(&'static str, PathBuf); 2]> {
-    Ok([("ASB_TEST_KUBECTL", part("kubectl")?), ("ASB_TEST_SDK", clients::sdk()?)])
+fn sdks() -> Result<[(&'static str, PathBuf); 3]> {
+    Ok([
+        ("ASB_TEST_KUBECTL", part("kubectl")?),
+        ("ASB_TEST_SDK", clients::sdk()?),
+        ("ASB_TEST_GO_SDK", clients::go_sdk()?),
+    ])
 }
 
 /// A program at its pinned version.
