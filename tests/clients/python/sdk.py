@@ -7,7 +7,6 @@ not find out by itself. Prints what it has called at the end, so that whoever st
 """
 
 import asyncio
-import inspect
 import io
 import os
 import sys
@@ -28,6 +27,8 @@ from k8s_agent_sandbox.models import (
 )
 from k8s_agent_sandbox.sandbox import Sandbox
 
+from surface import called, expect, public, watch
+
 CLASSES = [
     SandboxClient,
     Sandbox,
@@ -39,36 +40,6 @@ CLASSES = [
     AsyncFilesystem,
 ]
 
-called = set()
-
-
-def public(kind):
-    """The methods and properties that users see."""
-    for name, member in inspect.getmembers(kind):
-        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
-            yield f"{kind.__name__}.{name}"
-
-
-def watch(kind):
-    """Notes every call of a public method; what it does stays as it is."""
-    for name, member in list(vars(kind).items()):
-        if name.startswith("_"):
-            continue
-        label = f"{kind.__name__}.{name}"
-        if inspect.isfunction(member):
-            setattr(kind, name, noted(label, member))
-        elif isinstance(member, property):
-            setattr(kind, name, property(noted(label, member.fget)))
-
-
-def noted(label, function):
-    def call(*arguments, **named):
-        called.add(label)
-        return function(*arguments, **named)
-
-    call.__signature__ = inspect.signature(function)
-    return call
-
 
 def connection(mode):
     token = {"Authorization": f"Bearer {os.environ.get('TOKEN', '')}"}
@@ -79,11 +50,6 @@ def connection(mode):
         "sandboxd-tunnel": lambda: SandboxdPodTunnelConnectionConfig(),
         "sandboxd-in-cluster": lambda: SandboxdInClusterConnectionConfig(mode="in-cluster-pod-ip"),
     }[mode]()
-
-
-def expect(what, found, expected):
-    if found != expected:
-        raise SystemExit(f"{what}: {found!r} instead of {expected!r}")
 
 
 def has_sandboxd(mode):

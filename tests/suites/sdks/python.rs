@@ -1,10 +1,11 @@
-//! The Python SDK, over each of its connections.
+//! The Python SDK, over each of its connections: as it is now, and the last of those that speak v1alpha1.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use tokio::process::Command;
 
+use crate::gateway::Gateway;
 use crate::stage::{Environment, KEPT, OPEN, Stage, given, lines, path, run};
 
 /// One version, and what is done with it.
@@ -31,6 +32,22 @@ const NOW: Sdk = Sdk {
     ],
 };
 
+const BEFORE: Sdk = Sdk {
+    python: "ASB_TEST_SDK_0_4",
+    script: concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python/sdk_0_4.py"),
+    modes: &[
+        ("tunnel", KEPT),
+        ("direct", KEPT),
+        ("gateway", KEPT),
+        ("in-cluster", OPEN),
+        ("in-cluster-address", OPEN),
+        ("async-direct", KEPT),
+        ("async-gateway", KEPT),
+        ("async-in-cluster", OPEN),
+        ("async-in-cluster-address", OPEN),
+    ],
+};
+
 /// The public methods that it called.
 async fn use_sdk(
     sdk: &Sdk,
@@ -49,6 +66,7 @@ async fn use_sdk(
 async fn every_method_works(sdk: &Sdk) -> Result<()> {
     let stage = Stage::set().await?;
     let introduction = stage.introduction().await?;
+    let _gateway = Gateway::open(&stage, &introduction).await?;
     let mut called = BTreeSet::new();
     for mode in sdk.modes {
         called.extend(use_sdk(sdk, &stage, *mode, &introduction).await?);
@@ -63,4 +81,9 @@ async fn every_method_works(sdk: &Sdk) -> Result<()> {
 #[tokio::test]
 async fn every_public_method_works_over_every_connection() -> Result<()> {
     every_method_works(&NOW).await
+}
+
+#[tokio::test]
+async fn every_public_method_of_the_one_before_works_over_every_connection() -> Result<()> {
+    every_method_works(&BEFORE).await
 }

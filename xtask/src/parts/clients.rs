@@ -57,6 +57,11 @@ pub(crate) fn sdk() -> Result<PathBuf> {
     python_with("python-sdk", "sdk-requirements.txt")
 }
 
+/// A Python of its own with the last SDK that speaks v1alpha1.
+pub(crate) fn sdk_0_4() -> Result<PathBuf> {
+    python_with("python-sdk-0.4", "sdk-0.4-requirements.txt")
+}
+
 fn python_with(name: &str, requirements: &str) -> Result<PathBuf> {
     let source = workspace::root().join("tests/clients/python");
     let environment = provide(name, &source, &[requirements], |folder| {

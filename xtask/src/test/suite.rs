@@ -334,10 +334,11 @@ fn seed() -> String {
 }
 
 /// What the SDKs need: themselves, and kubectl, which they call.
-fn sdks() -> Result<[(&'static str, PathBuf); 3]> {
+fn sdks() -> Result<[(&'static str, PathBuf); 4]> {
     Ok([
         ("ASB_TEST_KUBECTL", part("kubectl")?),
         ("ASB_TEST_SDK", clients::sdk()?),
+        ("ASB_TEST_SDK_0_4", clients::sdk_0_4()?),
         ("ASB_TEST_GO_SDK", clients::go_sdk()?),
     ])
 }
