@@ -3,7 +3,8 @@
     sdk.py MODE POOL NAMESPACE
 
 KUBECONFIG says where the API server is. ROUTER and TOKEN say where the router is, and who we are to it, where the SDK does
-not find out by itself. Prints what it has called at the end, so that whoever started it can see that nothing was left out.
+not find out by itself; GATEWAY is a Gateway in the namespace. Prints what it has called at the end, so that whoever started
+it can see that nothing was left out.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from k8s_agent_sandbox.models import (
     SandboxDirectConnectionConfig,
     SandboxdInClusterConnectionConfig,
     SandboxdPodTunnelConnectionConfig,
+    SandboxGatewayConnectionConfig,
     SandboxInClusterConnectionConfig,
     SandboxLocalTunnelConnectionConfig,
 )
@@ -41,11 +43,14 @@ CLASSES = [
 ]
 
 
-def connection(mode):
+def connection(mode, namespace):
     token = {"Authorization": f"Bearer {os.environ.get('TOKEN', '')}"}
     return {
         "tunnel": lambda: SandboxLocalTunnelConnectionConfig(),
         "direct": lambda: SandboxDirectConnectionConfig(api_url=os.environ["ROUTER"], extra_headers=token),
+        "gateway": lambda: SandboxGatewayConnectionConfig(
+            gateway_name=os.environ["GATEWAY"], gateway_namespace=namespace
+        ),
         "in-cluster": lambda: SandboxInClusterConnectionConfig(),
         "sandboxd-tunnel": lambda: SandboxdPodTunnelConnectionConfig(),
         "sandboxd-in-cluster": lambda: SandboxdInClusterConnectionConfig(mode="in-cluster-pod-ip"),
@@ -57,7 +62,7 @@ def has_sandboxd(mode):
 
 
 def use(mode, pool, namespace):
-    client = SandboxClient(connection_config=connection(mode))
+    client = SandboxClient(connection_config=connection(mode, namespace))
     sandbox = client.create_sandbox(pool, namespace=namespace, labels={"round": mode})
     names(client, sandbox, pool, namespace, mode)
     commands(sandbox, mode)
@@ -112,7 +117,7 @@ def files(sandbox, mode):
 
 
 async def use_async(mode, pool, namespace):
-    async with AsyncSandboxClient(connection_config=connection(mode)) as client:
+    async with AsyncSandboxClient(connection_config=connection(mode, namespace)) as client:
         sandbox = await client.create_sandbox(pool, namespace=namespace, labels={"round": f"async-{mode}"})
         expect("active", sandbox.is_active, True)
         expect("status", (await sandbox.status())[0], "SandboxReady")

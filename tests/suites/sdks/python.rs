@@ -23,10 +23,12 @@ const NOW: Sdk = Sdk {
     modes: &[
         ("tunnel", KEPT),
         ("direct", KEPT),
+        ("gateway", KEPT),
         ("in-cluster", OPEN),
         ("sandboxd-tunnel", OPEN),
         ("sandboxd-in-cluster", OPEN),
         ("async-direct", KEPT),
+        ("async-gateway", KEPT),
         ("async-in-cluster", OPEN),
         ("async-sandboxd-in-cluster", OPEN),
     ],
