@@ -2,6 +2,7 @@
 // connection:
 //
 //	go-sdk MODE POOL NAMESPACE
+//	go-sdk kubectl-ai IMAGE NAMESPACE
 //
 // KUBECONFIG says where the API server is. ROUTER and TOKEN say where the router is, and who we are to it, where the SDK does
 // not find out by itself; GATEWAY is a Gateway in the namespace. What was called is printed at the end, so that whoever started
@@ -40,6 +41,10 @@ func main() {
 	defer cancel()
 	helper, err := sandbox.NewK8sHelper(nil, logr.Discard())
 	must(err)
+	if os.Args[1] == "kubectl-ai" {
+		must(executor{helper, "kubectl-ai", os.Args[3], os.Args[2]}.session(within))
+		return
+	}
 	it := round{os.Args[1], os.Args[2], os.Args[3], helper}
 	if it.mode == "abandoned" {
 		must(it.abandoned(within))

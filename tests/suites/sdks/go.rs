@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use tokio::process::Command;
 
 use crate::gateway::Gateway;
-use crate::stage::{Environment, KEPT, Stage, given, lines, run};
+use crate::stage::{BUSYBOX, Environment, KEPT, Stage, given, lines, run};
 
 /// The public methods that it called.
 async fn use_sdk(stage: &Stage, mode: &str, environment: &Environment) -> Result<BTreeSet<String>> {
@@ -46,4 +46,13 @@ async fn every_public_method_works_through_the_tunnel() -> Result<()> {
 #[tokio::test]
 async fn every_public_method_works_by_a_gateway() -> Result<()> {
     every_method_works_over("gateway").await
+}
+
+#[tokio::test]
+async fn what_kubectl_ai_does_works() -> Result<()> {
+    let stage = Stage::empty().await?;
+    stage.kubectl(&["create", "serviceaccount", "normal-user"]).await?;
+    program(&stage, ["kubectl-ai", BUSYBOX], &Vec::new()).await?;
+    stage.namespace.finish().await;
+    Ok(())
 }

@@ -13,7 +13,7 @@ use crate::{terminal, workspace};
 const GO_CLIENT: &[&str] =
     &["apply.go", "dynamic.go", "informer.go", "leadership.go", "main.go", "streams.go", "typed.go"];
 
-const GO_SDK: &[&str] = &["gateway.go", "main.go", "surface.go", "use.go"];
+const GO_SDK: &[&str] = &["executor.go", "gateway.go", "main.go", "surface.go", "use.go"];
 
 /// Where the suite finds each, by the variable that says so.
 pub(crate) fn obtain() -> Result<[(&'static str, PathBuf); 3]> {
