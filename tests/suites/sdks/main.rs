@@ -3,5 +3,6 @@
 
 mod gateway;
 mod go;
+mod opensandbox;
 mod python;
 mod stage;

@@ -1,5 +1,5 @@
-//! The clients that `asb up` is tried with: kubectl, programs on client-go and on the Go SDK, and Python with its client library
-//! and with SDKs. What is tried with them is in `tests/suites`.
+//! The clients that `asb up` is tried with: kubectl, programs on client-go and on the Go SDK, and Python with its client library,
+//! with SDKs, and with servers that make Sandboxes. What is tried with them is in `tests/suites`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,6 +60,11 @@ pub(crate) fn sdk() -> Result<PathBuf> {
 /// A Python of its own with the last SDK that speaks v1alpha1.
 pub(crate) fn sdk_0_4() -> Result<PathBuf> {
     python_with("python-sdk-0.4", "sdk-0.4-requirements.txt")
+}
+
+/// A Python of its own with OpenSandbox' server.
+pub(crate) fn opensandbox() -> Result<PathBuf> {
+    python_with("python-opensandbox", "opensandbox-requirements.txt")
 }
 
 fn python_with(name: &str, requirements: &str) -> Result<PathBuf> {

@@ -8,9 +8,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::kube::images::{BUSYBOX, HOLD, shell};
 use crate::parts::debian;
+use crate::workspace;
 
 /// What the Pods of the operator's suite run, before and after a change.
 const DEMOS: [&str; 2] = ["demo:1", "demo:2"];
+
+const EXECD: &str = "asb.test/execd:1";
 
 /// Obtains what the images are made from.
 pub(super) fn prepare() -> Result<()> {
@@ -27,6 +30,17 @@ pub(super) fn load_images(program: &Path, directory: &Path) -> Result<()> {
         load(program, directory, &save(name, &["/bin/sh", "-c", HOLD], &debian, &archive)?)?;
     }
     load(program, directory, &save(BUSYBOX, &["/bin/sh"], &debian, &archive)?)?;
+    std::fs::remove_file(&archive).context("remove the archive of an image")
+}
+
+/// Gives it the image that `OpenSandbox` would take its daemon from.
+pub(super) fn load_execd(program: &Path, directory: &Path) -> Result<()> {
+    let (archive, debian) = (directory.join("image.tar"), debian::NODE.obtain()?);
+    let script = workspace::root().join("tests/clients/opensandbox/bootstrap.sh");
+    let file = File::create(&archive).with_context(|| format!("create {}", archive.display()))?;
+    let image = shell(EXECD, &debian)?.program("bootstrap.sh", &script)?.program("execd", &script)?;
+    image.save(file).with_context(|| format!("write the image {EXECD}"))?;
+    load(program, directory, &archive)?;
     std::fs::remove_file(&archive).context("remove the archive of an image")
 }
 

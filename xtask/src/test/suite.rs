@@ -39,7 +39,7 @@ pub(super) enum Suite {
     Images,
     /// Our own node: real containers for the operator's suite and for people's sessions; needs root
     OwnNode,
-    /// The SDKs that people already use, unmodified, against `asb up`; needs root
+    /// The SDKs and tools that people already use, unmodified, against `asb up`; needs root
     Sdks,
     /// The node of `asb up`: what Pods say, seen in containers that run; needs root
     Pods,
@@ -241,6 +241,7 @@ impl Suite {
         let program = embedded::program();
         let server = Embedded::start(&program, Pods::Whole)?;
         own_node::load_images(&program, server.directory())?;
+        own_node::load_execd(&program, server.directory())?;
         let mut environment = server.environment().to_vec();
         environment.extend(sdks()?);
         environment.push(("ASB_TEST_DATA_DIR", server.directory().to_owned()));
@@ -334,12 +335,13 @@ fn seed() -> String {
 }
 
 /// What the SDKs need: themselves, and kubectl, which they call.
-fn sdks() -> Result<[(&'static str, PathBuf); 4]> {
+fn sdks() -> Result<[(&'static str, PathBuf); 5]> {
     Ok([
         ("ASB_TEST_KUBECTL", part("kubectl")?),
         ("ASB_TEST_SDK", clients::sdk()?),
         ("ASB_TEST_SDK_0_4", clients::sdk_0_4()?),
         ("ASB_TEST_GO_SDK", clients::go_sdk()?),
+        ("ASB_TEST_OPENSANDBOX", clients::opensandbox()?),
     ])
 }
 
