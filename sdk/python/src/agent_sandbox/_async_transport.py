@@ -1,0 +1,206 @@
+"""Sends requests, and awaits their answers. The same as `_sync_transport`, on an event loop of asyncio or trio."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+import httpcore
+
+from . import _router
+from ._answers import refusal
+from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
+from ._transport import BUFFER, address, answer, explained, extensions, headers, tunnel
+from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send
+from .errors import SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+
+    from ._router import Place
+    from ._tunnel import Tunnel
+    from ._wire import Operation
+
+T = TypeVar("T")
+
+
+class AsyncTransport:
+    """Connections to an API server and to its router. Tasks of one event loop may share it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._context = connection.access.context()
+        self._api = self._pool()
+        self._router: httpcore.AsyncConnectionPool | None = self._pool() if connection.router else None
+
+    def _pool(self, place: Place | None = None) -> httpcore.AsyncConnectionPool:
+        backend = _Backend(self.connection, place, self._context) if place else None
+        return httpcore.AsyncConnectionPool(
+            ssl_context=self._context,
+            max_connections=None,
+            keepalive_expiry=KEEPALIVE,
+            socket_options=SOCKET_OPTIONS,
+            network_backend=backend,
+        )
+
+    async def close(self) -> None:
+        """Ends all connections."""
+        await self._api.aclose()
+        if self._router is not None:
+            await self._router.aclose()
+
+    async def run(self, flow: Flow[T]) -> T:
+        """Carries out a flow."""
+        try:
+            operation = next(flow)
+            while True:
+                try:
+                    done = await self._perform(operation)
+                except BaseException as error:
+                    operation = flow.throw(error)
+                else:
+                    operation = flow.send(done)
+        except StopIteration as stop:
+            return cast("T", stop.value)
+
+    async def _perform(self, operation: Operation) -> Any:
+        if isinstance(operation, Send):
+            return await self._send(operation.request)
+        if isinstance(operation, Consume):
+            async with contextlib.aclosing(self.follow(operation.feed)) as pieces:
+                async for _ in pieces:
+                    pass
+            return None
+        await anyio.sleep(operation.seconds)
+        return None
+
+    async def follow(self, feed: Feed[T]) -> AsyncGenerator[T, None]:
+        """What a feed says, as it comes."""
+        while not feed.ended:
+            broken: SandboxError | None = None
+            try:
+                async with self._open(feed.request()) as response:
+                    async for chunk in response.aiter_stream():
+                        for piece in feed.feed(chunk):
+                            yield piece
+                        if feed.ended:
+                            return
+            except SandboxError as error:
+                broken = error
+            feed.closed(broken)
+
+    @contextlib.asynccontextmanager
+    async def _open(self, request: Request) -> AsyncIterator[httpcore.Response]:
+        with self._explaining(request):
+            async with await self._stream(request) as response:
+                if response.status >= 300:
+                    raise refusal(request, answer(response.status, response.headers, await response.aread()))
+                yield response
+
+    async def _send(self, request: Request) -> Answer:
+        with self._explaining(request):
+            async with await self._stream(request) as response:
+                return answer(response.status, response.headers, await response.aread())
+
+    async def _stream(self, request: Request) -> contextlib.AbstractAsyncContextManager[httpcore.Response]:
+        pool = self._api if request.peer is Peer.API else await self._to_router()
+        body = request.body
+        return pool.stream(
+            request.method,
+            address(self.connection, request),
+            headers=headers(self.connection, request),
+            content=(body or None) if isinstance(body, bytes) else _chunks(iter(body)),
+            extensions=extensions(self.connection, request),
+        )
+
+    @contextlib.contextmanager
+    def _explaining(self, request: Request) -> Iterator[None]:
+        try:
+            yield
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as error:
+            if (
+                request.peer is Peer.ROUTER
+                and self.connection.router is None
+                and isinstance(error, httpcore.ConnectError)
+            ):
+                self._router = None
+            raise explained(error, self.connection, request) from error
+
+    async def _to_router(self) -> httpcore.AsyncConnectionPool:
+        if self._router is None:
+            self._router = self._pool(await self.run(_router.locate()))
+        return self._router
+
+
+async def _chunks(body: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Reads files elsewhere, so that nobody else has to wait for a disk."""
+    while chunk := await anyio.to_thread.run_sync(next, body, b""):
+        yield chunk
+
+
+class _Backend(httpcore.AsyncNetworkBackend):
+    """Connects to the router, wherever it is asked to connect to."""
+
+    def __init__(self, connection: Connection, place: Place, context: Any) -> None:
+        self._connection, self._place, self._context = connection, place, context
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,  # noqa: ARG002
+        port: int,  # noqa: ARG002
+        timeout: float | None = None,  # noqa: ASYNC109
+        local_address: str | None = None,  # noqa: ARG002
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        made, server, server_port, secure, name = tunnel(self._connection, self._place)
+        stream = await self._inner.connect_tcp(server, server_port, timeout, socket_options=socket_options)
+        if secure:
+            stream = await stream.start_tls(self._context, name, timeout)
+        through = _Stream(stream, made)
+        try:
+            await through.open(timeout)
+        except BaseException:
+            await stream.aclose()
+            raise
+        return through
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """A connection that is inside of another."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream, through: Tunnel) -> None:
+        self._inner, self._through = inner, through
+
+    async def open(self, timeout: float | None) -> None:  # noqa: ASYNC109
+        await self._flush(timeout)
+        while not self._through.opened:
+            await self._receive(timeout)
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        while True:
+            data = self._through.take(max_bytes)
+            if data or self._through.ended:
+                return data
+            await self._receive(timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        self._through.write(buffer)
+        await self._flush(timeout)
+
+    async def _receive(self, timeout: float | None) -> None:  # noqa: ASYNC109
+        self._through.received(await self._inner.read(BUFFER, timeout))
+        await self._flush(timeout)
+
+    async def _flush(self, timeout: float | None) -> None:  # noqa: ASYNC109
+        outgoing = self._through.outgoing()
+        if outgoing:
+            await self._inner.write(outgoing, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def get_extra_info(self, info: str) -> Any:
+        return None if info == "ssl_object" else self._inner.get_extra_info(info)

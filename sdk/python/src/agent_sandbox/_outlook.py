@@ -1,0 +1,90 @@
+"""How far a sandbox or a claim has come, from what its conditions and its Pod say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .errors import NotReadyError
+
+if TYPE_CHECKING:
+    from ._objects import Object
+
+FINAL = {
+    "ClaimExpired",
+    "EnvVarsInjectionRejected",
+    "InvalidConfiguration",
+    "InvalidMetadata",
+    "MultiplePods",
+    "NameHashCollision",
+    "PodFailed",
+    "PodSucceeded",
+    "SandboxExpired",
+    "SandboxLost",
+    "TemplateNotFound",
+    "VolumeClaimTemplatesError",
+    "WarmPoolNotFound",
+}
+"""Reasons that do not go away by waiting."""
+
+PASSING = {"", "ContainerCreating", "PodInitializing", "ErrImagePull", "CreateContainerConfigError"}
+"""Why a container may be waiting that will yet run."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known of an object at one moment."""
+
+    ready: bool
+    suspended: bool
+    message: str
+
+
+def condition(found: Object, kind: str) -> Object:
+    """One condition of an object, empty if it has none of that kind."""
+    conditions = found.get("status", {}).get("conditions") or []
+    return next((it for it in conditions if it.get("type") == kind), {})
+
+
+def is_current(found: Object, state: Object) -> bool:
+    """Whether a condition is about the object as it is, and not as it was before its last change."""
+    seen = state.get("observedGeneration")
+    return seen is None or seen >= found["metadata"].get("generation", 0)
+
+
+def outlook(found: Object) -> Outlook:
+    """How far an object is. Raises where waiting does not help."""
+    ready, finished = condition(found, "Ready"), condition(found, "Finished")
+    name, word = found["metadata"]["name"], str(found.get("kind", "object"))
+    if is_current(found, ready) and ready.get("reason") in FINAL:
+        raise NotReadyError(f"{word} {name!r} will not become ready: {told(ready)}", ready["reason"])
+    if finished.get("status") == "True" and is_current(found, finished):
+        raise NotReadyError(f"{word} {name!r} has ended: {told(finished)}", finished.get("reason", ""))
+    suspended = condition(found, "Suspended")
+    return Outlook(
+        ready=ready.get("status") == "True" and is_current(found, ready),
+        suspended=suspended.get("status") == "True" and is_current(found, suspended),
+        message=told(ready) if ready else "nobody has looked at it yet; does an operator run?",
+    )
+
+
+def told(state: Object) -> str:
+    """A condition in words."""
+    parts = [str(state.get("reason") or ""), str(state.get("message") or "")]
+    return ": ".join(part for part in parts if part)
+
+
+def obstacle(pod: Object) -> str | None:
+    """What a Pod is waiting for, in words. Raises where waiting does not help, as for an image that cannot be had."""
+    status = pod.get("status", {})
+    states = (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or [])
+    for state in states:
+        waiting = state.get("state", {}).get("waiting") or {}
+        reason = str(waiting.get("reason") or "")
+        if reason not in PASSING:
+            name = pod["metadata"]["name"]
+            raise NotReadyError(f"sandbox {name!r} cannot start: {told(waiting)}", reason)
+        if waiting.get("message"):
+            return told(waiting)
+    scheduled = condition(pod, "PodScheduled")
+    return told(scheduled) if scheduled.get("status") == "False" else None

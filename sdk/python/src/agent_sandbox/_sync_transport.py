@@ -1,0 +1,194 @@
+"""Sends requests, and waits for their answers. All that blocks is here."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import httpcore
+
+from . import _router
+from ._answers import refusal
+from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
+from ._transport import BUFFER, address, answer, explained, extensions, headers, tunnel
+from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send
+from .errors import SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ._router import Place
+    from ._tunnel import Tunnel
+    from ._wire import Operation
+
+T = TypeVar("T")
+
+
+class SyncTransport:
+    """Connections to an API server and to its router. Threads may share it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._context = connection.access.context()
+        self._api = self._pool()
+        self._router: httpcore.ConnectionPool | None = self._pool() if connection.router else None
+
+    def _pool(self, place: Place | None = None) -> httpcore.ConnectionPool:
+        backend = _Backend(self.connection, place, self._context) if place else None
+        return httpcore.ConnectionPool(
+            ssl_context=self._context,
+            max_connections=None,
+            keepalive_expiry=KEEPALIVE,
+            socket_options=SOCKET_OPTIONS,
+            network_backend=backend,
+        )
+
+    def close(self) -> None:
+        """Ends all connections."""
+        self._api.close()
+        if self._router is not None:
+            self._router.close()
+
+    def run(self, flow: Flow[T]) -> T:
+        """Carries out a flow."""
+        try:
+            operation = next(flow)
+            while True:
+                try:
+                    done = self._perform(operation)
+                except BaseException as error:
+                    operation = flow.throw(error)
+                else:
+                    operation = flow.send(done)
+        except StopIteration as stop:
+            return cast("T", stop.value)
+
+    def _perform(self, operation: Operation) -> Any:
+        if isinstance(operation, Send):
+            return self._send(operation.request)
+        if isinstance(operation, Consume):
+            for _ in self.follow(operation.feed):
+                pass
+            return None
+        time.sleep(operation.seconds)
+        return None
+
+    def follow(self, feed: Feed[T]) -> Iterator[T]:
+        """What a feed says, as it comes."""
+        while not feed.ended:
+            broken: SandboxError | None = None
+            try:
+                with self._open(feed.request()) as response:
+                    for chunk in response.iter_stream():
+                        yield from feed.feed(chunk)
+                        if feed.ended:
+                            return
+            except SandboxError as error:
+                broken = error
+            feed.closed(broken)
+
+    @contextlib.contextmanager
+    def _open(self, request: Request) -> Iterator[httpcore.Response]:
+        with self._explaining(request), self._stream(request) as response:
+            if response.status >= 300:
+                raise refusal(request, answer(response.status, response.headers, response.read()))
+            yield response
+
+    def _send(self, request: Request) -> Answer:
+        with self._explaining(request), self._stream(request) as response:
+            return answer(response.status, response.headers, response.read())
+
+    def _stream(self, request: Request) -> contextlib.AbstractContextManager[httpcore.Response]:
+        pool = self._api if request.peer is Peer.API else self._to_router()
+        return pool.stream(
+            request.method,
+            address(self.connection, request),
+            headers=headers(self.connection, request),
+            content=cast("bytes | Iterator[bytes]", request.body) or None,
+            extensions=extensions(self.connection, request),
+        )
+
+    @contextlib.contextmanager
+    def _explaining(self, request: Request) -> Iterator[None]:
+        try:
+            yield
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as error:
+            if (
+                request.peer is Peer.ROUTER
+                and self.connection.router is None
+                and isinstance(error, httpcore.ConnectError)
+            ):
+                self._router = None
+            raise explained(error, self.connection, request) from error
+
+    def _to_router(self) -> httpcore.ConnectionPool:
+        if self._router is None:
+            self._router = self._pool(self.run(_router.locate()))
+        return self._router
+
+
+class _Backend(httpcore.NetworkBackend):
+    """Connects to the router, wherever it is asked to connect to."""
+
+    def __init__(self, connection: Connection, place: Place, context: Any) -> None:
+        self._connection, self._place, self._context = connection, place, context
+        self._inner = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,  # noqa: ARG002
+        port: int,  # noqa: ARG002
+        timeout: float | None = None,
+        local_address: str | None = None,  # noqa: ARG002
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        made, server, server_port, secure, name = tunnel(self._connection, self._place)
+        stream = self._inner.connect_tcp(server, server_port, timeout, socket_options=socket_options)
+        if secure:
+            stream = stream.start_tls(self._context, name, timeout)
+        through = _Stream(stream, made)
+        try:
+            through.open(timeout)
+        except BaseException:
+            stream.close()
+            raise
+        return through
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection that is inside of another."""
+
+    def __init__(self, inner: httpcore.NetworkStream, through: Tunnel) -> None:
+        self._inner, self._through = inner, through
+
+    def open(self, timeout: float | None) -> None:
+        self._flush(timeout)
+        while not self._through.opened:
+            self._receive(timeout)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        while True:
+            data = self._through.take(max_bytes)
+            if data or self._through.ended:
+                return data
+            self._receive(timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._through.write(buffer)
+        self._flush(timeout)
+
+    def _receive(self, timeout: float | None) -> None:
+        self._through.received(self._inner.read(BUFFER, timeout))
+        self._flush(timeout)
+
+    def _flush(self, timeout: float | None) -> None:
+        outgoing = self._through.outgoing()
+        if outgoing:
+            self._inner.write(outgoing, timeout)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return None if info == "ssl_object" else self._inner.get_extra_info(info)
