@@ -12,7 +12,7 @@ import httpcore
 from . import _router
 from ._answers import refusal
 from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
-from ._transport import BUFFER, address, answer, explained, extensions, headers, tunnel
+from ._transport import BUFFER, address, answer, explained, extensions, headers, spoils, tunnel
 from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send
 from .errors import SandboxError
 
@@ -102,7 +102,10 @@ class AsyncTransport:
     async def _send(self, request: Request) -> Answer:
         with self._explaining(request):
             async with await self._stream(request) as response:
-                return answer(response.status, response.headers, await response.aread())
+                found = answer(response.status, response.headers, await response.aread())
+                if spoils(request, found):
+                    await response.extensions["network_stream"].aclose()
+                return found
 
     async def _stream(self, request: Request) -> contextlib.AbstractAsyncContextManager[httpcore.Response]:
         pool = self._api if request.peer is Peer.API else await self._to_router()
@@ -184,11 +187,12 @@ class _Stream(httpcore.AsyncNetworkStream):
             data = self._through.take(max_bytes)
             if data or self._through.ended:
                 return data
+            await self._flush(timeout)
             await self._receive(timeout)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        self._through.write(buffer)
-        await self._flush(timeout)
+        if self._through.write(buffer):
+            await self._flush(timeout)
 
     async def _receive(self, timeout: float | None) -> None:  # noqa: ASYNC109
         self._through.received(await self._inner.read(BUFFER, timeout))
@@ -203,4 +207,6 @@ class _Stream(httpcore.AsyncNetworkStream):
         await self._inner.aclose()
 
     def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable" and self._through.stale:
+            return True
         return None if info == "ssl_object" else self._inner.get_extra_info(info)

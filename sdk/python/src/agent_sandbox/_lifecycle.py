@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _objects
 from ._answers import asked
 from ._objects import CLAIM, SANDBOX, Kind, NewClaim, NewSandbox, Object, uid
-from ._outlook import Outlook, obstacle, outlook
+from ._outlook import is_ready, is_suspended, message, obstacle
 from ._wire import Flow, Peer, Request, consume, path, pause
 from .errors import (
     ConfigurationError,
@@ -91,7 +91,7 @@ def create(wanted: NewSandbox, namespace: str, deadline: Deadline) -> Flow[Targe
         wanted = replace(wanted, image=(yield from _default_image()))
     made = yield from _make(SANDBOX, wanted.object(_now()), namespace)
     try:
-        ready = yield from _until(SANDBOX, made, lambda state: state.ready, "ready", deadline)
+        ready = yield from _until(SANDBOX, made, is_ready, "ready", deadline)
         found = target(ready)
         yield from answering(found, deadline)
     except BaseException:
@@ -104,7 +104,7 @@ def claim(wanted: NewClaim, namespace: str, deadline: Deadline) -> Flow[Target]:
     """Takes a sandbox from a pool and waits until it answers."""
     made = yield from _make(CLAIM, wanted.object(_now()), namespace)
     try:
-        ready = yield from _until(CLAIM, made, lambda state: state.ready, "ready", deadline)
+        ready = yield from _until(CLAIM, made, is_ready, "ready", deadline)
         name = ready["status"]["sandbox"]["name"]
         sandbox = yield from _get(SANDBOX, namespace, name)
         found = target(sandbox, made)
@@ -176,13 +176,13 @@ def info(found: Target) -> Flow[SandboxInfo]:
 def suspend(found: Target, deadline: Deadline) -> Flow[None]:
     """Nothing runs any more; name and volumes stay."""
     changed = yield from _set_mode(found, "Suspended")
-    yield from _until(SANDBOX, changed, lambda state: state.suspended, "suspended", deadline)
+    yield from _until(SANDBOX, changed, is_suspended, "suspended", deadline)
 
 
 def resume(found: Target, deadline: Deadline) -> Flow[None]:
     """It runs again."""
     changed = yield from _set_mode(found, "Running")
-    yield from _until(SANDBOX, changed, lambda state: state.ready, "ready", deadline)
+    yield from _until(SANDBOX, changed, is_ready, "ready", deadline)
     yield from answering(found, deadline)
 
 
@@ -311,24 +311,23 @@ def _discard(kind: Kind, made: Object) -> Flow[None]:
 
 
 def _until(
-    kind: Kind, first: Object, is_wanted: Callable[[Outlook], bool], wanted: str, deadline: Deadline
+    kind: Kind, first: Object, is_wanted: Callable[[Object], bool], wanted: str, deadline: Deadline
 ) -> Flow[Object]:
     """Follows an object until it is as it is wanted."""
     latest, told = first, None
     while True:
-        seen = outlook(latest)
-        if is_wanted(seen):
+        if is_wanted(latest):
             return latest
         if deadline.over:
             name = latest["metadata"]["name"]
             raise WaitTimeoutError(
-                f"{kind.word} {name!r} is not {wanted} after {deadline.seconds:g} s: {told or seen.message}; "
+                f"{kind.word} {name!r} is not {wanted} after {deadline.seconds:g} s: {told or message(latest)}; "
                 f"`asb describe {name}` says more"
             )
         watch = Watch(kind, latest, is_wanted, deadline.left(LOOK))
         yield from consume(watch)
         latest = watch.latest or (yield from _again(kind, latest))
-        if kind is SANDBOX and not is_wanted(outlook(latest)):
+        if kind is SANDBOX and is_wanted is is_ready and not is_wanted(latest):
             pod = yield from _pod(latest["metadata"]["namespace"], latest["metadata"]["name"])
             told = obstacle(pod) if pod else None
 
@@ -344,7 +343,7 @@ def _again(kind: Kind, known: Object) -> Flow[Object]:
 class Watch:
     """Changes of one object, until it is as it is wanted or the time is over."""
 
-    def __init__(self, kind: Kind, known: Object, is_wanted: Callable[[Outlook], bool], seconds: float) -> None:
+    def __init__(self, kind: Kind, known: Object, is_wanted: Callable[[Object], bool], seconds: float) -> None:
         self.latest: Object | None = None
         self.ended = False
         self._kind, self._known, self._is_wanted, self._seconds = kind, known, is_wanted, seconds
@@ -384,7 +383,7 @@ class Watch:
                 f"{self._kind.word} {changed['metadata']['name']!r} was deleted while it was waited for"
             )
         self.latest = changed
-        self.ended = self._is_wanted(outlook(changed))
+        self.ended = self._is_wanted(changed)
 
     def closed(self, error: Exception | None) -> None:  # noqa: ARG002
         """A watch ends when its time is over. One that broke is looked after by asking again."""

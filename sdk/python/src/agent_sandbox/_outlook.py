@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .errors import NotReadyError
@@ -31,15 +30,6 @@ PASSING = {"", "ContainerCreating", "PodInitializing", "ErrImagePull", "CreateCo
 """Why a container may be waiting that will yet run."""
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """What is known of an object at one moment."""
-
-    ready: bool
-    suspended: bool
-    message: str
-
-
 def condition(found: Object, kind: str) -> Object:
     """One condition of an object, empty if it has none of that kind."""
     conditions = found.get("status", {}).get("conditions") or []
@@ -52,20 +42,26 @@ def is_current(found: Object, state: Object) -> bool:
     return seen is None or seen >= found["metadata"].get("generation", 0)
 
 
-def outlook(found: Object) -> Outlook:
-    """How far an object is. Raises where waiting does not help."""
+def is_ready(found: Object) -> bool:
+    """Whether it is ready. Raises where waiting does not help."""
     ready, finished = condition(found, "Ready"), condition(found, "Finished")
     name, word = found["metadata"]["name"], str(found.get("kind", "object"))
     if is_current(found, ready) and ready.get("reason") in FINAL:
         raise NotReadyError(f"{word} {name!r} will not become ready: {told(ready)}", ready["reason"])
     if finished.get("status") == "True" and is_current(found, finished):
         raise NotReadyError(f"{word} {name!r} has ended: {told(finished)}", finished.get("reason", ""))
+    return ready.get("status") == "True" and is_current(found, ready)
+
+
+def is_suspended(found: Object) -> bool:
+    """Whether nothing of it runs any more. That its Pod ends on the way is what is wanted."""
     suspended = condition(found, "Suspended")
-    return Outlook(
-        ready=ready.get("status") == "True" and is_current(found, ready),
-        suspended=suspended.get("status") == "True" and is_current(found, suspended),
-        message=told(ready) if ready else "nobody has looked at it yet; does an operator run?",
-    )
+    return suspended.get("status") == "True" and is_current(found, suspended)
+
+
+def message(found: Object) -> str:
+    """What an object says about why it is not ready."""
+    return told(condition(found, "Ready")) or "nobody has looked at it yet; does an operator run?"
 
 
 def told(state: Object) -> str:

@@ -31,8 +31,10 @@ Told = Callable[[Output], object]
 GRACE = 30.0
 """How much longer than a command may take its output is waited for, in seconds."""
 LONG_POLL = 30.0
-CHUNK = 256 * 1024
-"""How much input is sent before output is read again; sandboxd keeps 1 MiB of output."""
+CHUNK = 64 * 1024
+"""How much input is sent at once."""
+DRAIN = 4
+"""After how many of these output is read; sandboxd keeps 1 MiB of it."""
 ATTEMPTS = 5
 """How often reading goes on after an interruption without a single byte in between."""
 
@@ -97,8 +99,13 @@ def _type(target: Target, number: int, stdin: bytes, output: OutputFeed) -> Flow
             yield from write(target, number, piece, close=place == len(pieces) - 1, timeout=output.patience)
         except ConflictError:
             # It has ended, or reads no more: what is left over is nobody's, as with a pipe.
-            return
-        if place < len(pieces) - 1:
+            break
+        except UnreachableError:
+            # The router takes a refusal that comes while it still sends for a broken connection.
+            if (yield from look(target, number)).running:
+                raise
+            break
+        if place % DRAIN == DRAIN - 1:
             output.begin(follow=False)
             yield from consume(output)
     output.begin(follow=True)

@@ -11,7 +11,7 @@ import httpcore
 from . import _router
 from ._answers import refusal
 from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
-from ._transport import BUFFER, address, answer, explained, extensions, headers, tunnel
+from ._transport import BUFFER, address, answer, explained, extensions, headers, spoils, tunnel
 from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send
 from .errors import SandboxError
 
@@ -97,7 +97,10 @@ class SyncTransport:
 
     def _send(self, request: Request) -> Answer:
         with self._explaining(request), self._stream(request) as response:
-            return answer(response.status, response.headers, response.read())
+            found = answer(response.status, response.headers, response.read())
+            if spoils(request, found):
+                response.extensions["network_stream"].close()
+            return found
 
     def _stream(self, request: Request) -> contextlib.AbstractContextManager[httpcore.Response]:
         pool = self._api if request.peer is Peer.API else self._to_router()
@@ -172,11 +175,12 @@ class _Stream(httpcore.NetworkStream):
             data = self._through.take(max_bytes)
             if data or self._through.ended:
                 return data
+            self._flush(timeout)
             self._receive(timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._through.write(buffer)
-        self._flush(timeout)
+        if self._through.write(buffer):
+            self._flush(timeout)
 
     def _receive(self, timeout: float | None) -> None:
         self._through.received(self._inner.read(BUFFER, timeout))
@@ -191,4 +195,6 @@ class _Stream(httpcore.NetworkStream):
         self._inner.close()
 
     def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable" and self._through.stale:
+            return True
         return None if info == "ssl_object" else self._inner.get_extra_info(info)

@@ -56,6 +56,13 @@ def answer(status: int, head: Iterable[tuple[bytes, bytes]], body: bytes) -> Ans
     return Answer(status, {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head}, body)
 
 
+def spoils(request: Request, found: Answer) -> bool:
+    """Whether a connection is of no more use. Whoever refuses a request before its body has come hangs up, perhaps only when the
+    next request is under way, of which nobody could tell then whether it was carried out.
+    """
+    return found.status >= 400 and request.body != b""
+
+
 def explained(error: Exception, connection: Connection, request: Request) -> SandboxError:
     """What an error of the network means."""
     doing = f"cannot {request.doing}"

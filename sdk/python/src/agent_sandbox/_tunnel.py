@@ -39,16 +39,29 @@ class Tunnel:
         self._protocol.send_request(request)
         self._data: deque[bytes] = deque()
         self._announced: set[int] = set()
+        self._pending = bytearray()
         self._partial = b""
+
+    @property
+    def stale(self) -> bool:
+        """Whether something came that nobody asked for, most likely its end: it is of no use for another request."""
+        return self.ended or bool(self._data)
 
     def outgoing(self) -> bytes:
         """What the network is to be given now."""
+        for at in range(0, len(self._pending), LARGEST):
+            self._protocol.send_binary(bytes([DATA]) + self._pending[at : at + LARGEST])
+        self._pending.clear()
         return b"".join(self._protocol.data_to_send())
 
-    def write(self, data: bytes) -> None:
-        """Bytes for the Pod."""
-        for at in range(0, len(data), LARGEST):
-            self._protocol.send_binary(bytes([DATA]) + data[at : at + LARGEST])
+    def write(self, data: bytes) -> bool:
+        """Bytes for the Pod. Whether it is time to send them; otherwise that is when an answer is waited for.
+
+        The head and the body of a request go together: a router that refuses the head hangs up, and the server that makes the
+        tunnel gives up on its answer if it cannot get rid of the body.
+        """
+        self._pending += data
+        return len(self._pending) >= LARGEST
 
     def take(self, most: int) -> bytes:
         """Bytes from the Pod; none if none have come."""
