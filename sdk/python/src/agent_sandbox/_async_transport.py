@@ -14,7 +14,7 @@ from ._answers import refusal
 from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
 from ._transport import BUFFER, address, answer, explained, extensions, headers, spoils, tunnel
 from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send
-from .errors import SandboxError
+from .errors import SandboxError, WaitTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ._wire import Operation
 
 T = TypeVar("T")
+
+GOODBYE = 10.0
+"""How long ending what was begun may take after a cancellation, in seconds."""
 
 
 class AsyncTransport:
@@ -53,17 +56,27 @@ class AsyncTransport:
 
     async def run(self, flow: Flow[T]) -> T:
         """Carries out a flow."""
+        cancelled = False
         try:
             operation = next(flow)
             while True:
                 try:
-                    done = await self._perform(operation)
+                    done = await (self._goodbye(operation) if cancelled else self._perform(operation))
                 except BaseException as error:
+                    cancelled = cancelled or not isinstance(error, Exception)
                     operation = flow.throw(error)
                 else:
                     operation = flow.send(done)
         except StopIteration as stop:
             return cast("T", stop.value)
+
+    async def _goodbye(self, operation: Operation) -> Any:
+        """What a flow does after it was cancelled, which is to end what it began, goes on for a moment."""
+        try:
+            with anyio.fail_after(GOODBYE, shield=True):
+                return await self._perform(operation)
+        except TimeoutError as error:
+            raise WaitTimeoutError("what was begun could not be ended in time") from error
 
     async def _perform(self, operation: Operation) -> Any:
         if isinstance(operation, Send):
