@@ -1,12 +1,12 @@
 """Calls every public method of our own Python package against a live Agent Sandbox.
 
-    own_sdk.py sync|async POOL NAMESPACE     what a class and its companions offer, over the tunnel and over the router's own address
+    own_sdk.py sync|async POOL NAMESPACE     what a class and its companions offer, over the tunnel and by the router's address
     own_sdk.py public POOL NAMESPACE         the names of all public methods
     own_sdk.py documents SNIPPET             the snippet of a document, as it is printed
     own_sdk.py errors POOL NAMESPACE         what is said when something goes wrong
 
-KUBECONFIG says where the API server is; ROUTER and TOKEN where the router is, and who we are to it. Prints what was called, so that
-whoever started it can see that nothing was left out.
+KUBECONFIG says where the API server is; ROUTER and TOKEN where the router is, and who we are to it. Prints what was called, so
+that whoever started it can see that nothing was left out.
 """
 
 import asyncio
@@ -194,7 +194,21 @@ async def commands(box):
     pieces = []
     await done(box.run("echo one; echo two >&2", on_output=pieces.append))
     expect("told", sorted((piece.stream, piece.data) for piece in pieces), [("stderr", b"two\n"), ("stdout", b"one\n")])
-    expect("nothing is left", [it.id for it in await done(box.processes()) if it.running], [])
+    await interrupted(box)
+    expect("nothing is left", [it.command for it in await done(box.processes()) if it.running], [])
+
+
+async def interrupted(box):
+    """Whoever stops waiting for a command ends it."""
+
+    def enough(piece):
+        raise KeyboardInterrupt
+
+    with expect_error("interrupted", KeyboardInterrupt):
+        await done(box.run("echo begun; sleep 600", on_output=enough))
+    if isinstance(box, AsyncSandbox):
+        with expect_error("cancelled", asyncio.TimeoutError):
+            await asyncio.wait_for(box.run("sleep 600"), 0.5)
 
 
 async def processes(box):

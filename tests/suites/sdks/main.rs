@@ -1,8 +1,9 @@
-//! The SDKs and tools that people already use, unmodified, against `asb up` with its operator, its router and its node. Every
-//! public method of theirs is called over at least one connection; one that is not fails the suite.
+//! SDKs and tools against `asb up` with its operator, its router and its node: those that people already use, unmodified, and our
+//! own. Every public method of theirs is called over at least one connection; one that is not fails the suite.
 
 mod gateway;
 mod go;
 mod opensandbox;
+mod own;
 mod python;
 mod stage;

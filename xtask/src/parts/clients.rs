@@ -67,6 +67,11 @@ pub(crate) fn opensandbox() -> Result<PathBuf> {
     python_with("python-opensandbox", "opensandbox-requirements.txt")
 }
 
+/// A Python of its own with what our own package stands on; the package comes from the checkout, as it is.
+pub(crate) fn own_sdk() -> Result<PathBuf> {
+    python_with("python-own-sdk", "own-requirements.txt")
+}
+
 fn python_with(name: &str, requirements: &str) -> Result<PathBuf> {
     let source = workspace::root().join("tests/clients/python");
     let environment = provide(name, &source, &[requirements], |folder| {

@@ -39,7 +39,7 @@ pub(super) enum Suite {
     Images,
     /// Our own node: real containers for the operator's suite and for people's sessions; needs root
     OwnNode,
-    /// The SDKs and tools that people already use, unmodified, against `asb up`; needs root
+    /// SDKs and tools against `asb up`: those that people already use, unmodified, and our own; needs root
     Sdks,
     /// The node of `asb up`: what Pods say, seen in containers that run; needs root
     Pods,
@@ -334,14 +334,15 @@ fn seed() -> String {
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()).to_string()
 }
 
-/// What the SDKs need: themselves, and kubectl, which they call.
-fn sdks() -> Result<[(&'static str, PathBuf); 5]> {
+/// What the SDKs need: themselves, what our own needs, and kubectl, which they call.
+fn sdks() -> Result<[(&'static str, PathBuf); 6]> {
     Ok([
         ("ASB_TEST_KUBECTL", part("kubectl")?),
         ("ASB_TEST_SDK", clients::sdk()?),
         ("ASB_TEST_SDK_0_4", clients::sdk_0_4()?),
         ("ASB_TEST_GO_SDK", clients::go_sdk()?),
         ("ASB_TEST_OPENSANDBOX", clients::opensandbox()?),
+        ("ASB_TEST_OWN_SDK", clients::own_sdk()?),
     ])
 }
 
