@@ -2,7 +2,7 @@
 
 import json
 
-from agent_sandbox._wire import Answer, Consume, Pause
+from agent_sandbox._wire import Answer, Consume, Pause, Work
 
 
 def ok(body=None, status=200, **headers):
@@ -39,6 +39,8 @@ class Script:
             while not operation.feed.ended:
                 self.feed(operation.feed)
             return None
+        if isinstance(operation, Work):
+            return operation.function()
         return self.next(operation.request)
 
     def feed(self, feed):

@@ -8,6 +8,7 @@ from script import Script, line, ok
 from agent_sandbox import (
     ConfigurationError,
     ConflictError,
+    ForbiddenError,
     NotFoundError,
     NotReadyError,
     UnreachableError,
@@ -72,6 +73,14 @@ def test_one_whose_pod_is_stuck_is_noticed_by_looking_at_the_pod():
     script = Script(ok(sandbox()), [], ok(sandbox()), ok(pod), ok())
     with pytest.raises(NotReadyError, match="no such image"):
         script.run(life.create(NewSandbox("i"), "team", Deadline(60)))
+
+
+def test_a_watch_that_is_forbidden_is_not_tried_for_ever():
+    script = Script(ok(sandbox()), [ForbiddenError("no watch")], ok())
+    with pytest.raises(ForbiddenError, match="no watch"):
+        script.run(life.create(NewSandbox("i"), "team", Deadline(60)))
+    broken = Script(ok(sandbox()), [UnreachableError("lost")], ok(sandbox("True")), ok())
+    assert broken.run(life.create(NewSandbox("i"), "team", Deadline(60))).name == "box"
 
 
 def test_time_is_up_with_what_was_last_known():

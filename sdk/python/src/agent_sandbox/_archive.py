@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import tarfile
 import tempfile
@@ -26,14 +27,11 @@ def scratch() -> Iterator[IO[bytes]]:
         yield file
 
 
-@contextlib.contextmanager
-def pack(directory: Path) -> Iterator[IO[bytes]]:
-    """What is in a directory: files, directories and links, without their owners."""
-    with scratch() as file:
-        with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive:
-            for entry in sorted(directory.iterdir()):
-                archive.add(entry, entry.name, filter=_plain)
-        yield file
+def pack(directory: Path, file: IO[bytes]) -> None:
+    """Writes what is in a directory: files, directories and links, without their owners."""
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for entry in sorted(directory.iterdir()):
+            archive.add(entry, entry.name, filter=_plain)
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -45,25 +43,17 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 @contextlib.contextmanager
-def whole(goal: Path) -> Iterator[IO[bytes]]:
-    """A file that is there whole at the end of the block, or not at all."""
+def whole(goal: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A file that is there whole at the end of the block, or not at all. The user's mask takes from its mode."""
     goal.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", dir=goal.parent)
+    fresh = goal.with_name(f".{goal.name[:200]}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             yield file
-        # As the user's mask has it: temporary files are their owner's alone.
-        Path(name).chmod(0o666 & ~_mask())
-        Path(name).replace(goal)
+        fresh.replace(goal)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
         raise
-
-
-def _mask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def unpack(file: IO[bytes], directory: Path) -> list[str]:
@@ -94,6 +84,5 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, goal: Path) -> Non
     content = archive.extractfile(member)
     if content is None:
         return
-    with whole(goal) as file:
+    with whole(goal, member.mode & 0o777) as file:
         shutil.copyfileobj(content, file)
-    goal.chmod(member.mode & 0o777 & ~_mask())

@@ -13,7 +13,7 @@ from . import _router
 from ._answers import refusal
 from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
 from ._transport import BUFFER, address, answer, explained, extensions, headers, spoils, tunnel
-from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send
+from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send, Work
 from .errors import SandboxError, WaitTimeoutError
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ class AsyncTransport:
                 async for _ in pieces:
                     pass
             return None
+        if isinstance(operation, Work):
+            return await anyio.to_thread.run_sync(operation.function)
         await anyio.sleep(operation.seconds)
         return None
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from . import _archive
 from ._answers import asked
 from ._paths import resolve
-from ._wire import Answer, Flow, Request, consume, path
+from ._wire import Answer, Flow, Request, consume, path, work
 from .errors import ConflictError, InvalidError, NotFoundError, SandboxError, UnreachableError
 from .results import Change, Entry
 
@@ -109,7 +109,8 @@ def upload(target: Target, local: Path, at: str) -> Flow[None]:
     """A file, or a directory with all that is in it."""
     if local.is_dir():
         yield from mkdir(target, at, None, exist_ok=True)
-        with _archive.pack(local) as archive:
+        with _archive.scratch() as archive:
+            yield from work(lambda: _archive.pack(local, archive))
             request = target.request("PUT", place(target, "archive", at=at), f"upload {str(local)!r}", **_body(archive))
             yield from asked(request)
         return
@@ -143,7 +144,7 @@ def download(target: Target, at: str, local: Path) -> Flow[list[str]]:
     with _archive.scratch() as file:
         request = target.request("GET", place(target, "archive", at=at), f"download {at!r}", timeout=LONG)
         yield from consume(Download(request, file))
-        return _archive.unpack(file, local)
+        return (yield from work(lambda: _archive.unpack(file, local)))
 
 
 def entry(shown: dict[str, Any]) -> Entry:

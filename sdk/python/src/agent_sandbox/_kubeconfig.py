@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import ssl
 import tempfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
 from ._destination import Cluster, Destination, InCluster, Local
 from .errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UNSUPPORTED = {
     "exec": "a plugin that makes credentials",
@@ -72,10 +71,13 @@ class Access:
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
     # The ssl module reads from files alone. This one is readable by nobody else, and gone afterwards.
-    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
-        file.write(pem)
-        file.flush()
-        context.load_cert_chain(file.name)
+    handle, name = tempfile.mkstemp(suffix=".pem")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(pem)
+        context.load_cert_chain(name)
+    finally:
+        Path(name).unlink()
 
 
 def read(destination: Destination) -> Access:

@@ -236,7 +236,7 @@ def answering(found: Target, deadline: Deadline) -> Flow[None]:
     while True:
         try:
             yield from asked(found.request("GET", "/v1/health", f"reach sandbox {found.name!r}", timeout=10.0))
-        except UnreachableError:
+        except (UnreachableError, WaitTimeoutError):
             if deadline.over:
                 raise
         else:
@@ -385,8 +385,10 @@ class Watch:
         self.latest = changed
         self.ended = self._is_wanted(changed)
 
-    def closed(self, error: Exception | None) -> None:  # noqa: ARG002
+    def closed(self, error: Exception | None) -> None:
         """A watch ends when its time is over. One that broke is looked after by asking again."""
+        if error is not None and not isinstance(error, UnreachableError):
+            raise error
         self.ended = True
 
 

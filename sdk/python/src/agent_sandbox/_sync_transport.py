@@ -12,7 +12,7 @@ from . import _router
 from ._answers import refusal
 from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
 from ._transport import BUFFER, address, answer, explained, extensions, headers, spoils, tunnel
-from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send
+from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send, Work
 from .errors import SandboxError
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class SyncTransport:
             for _ in self.follow(operation.feed):
                 pass
             return None
+        if isinstance(operation, Work):
+            return operation.function()
         time.sleep(operation.seconds)
         return None
 

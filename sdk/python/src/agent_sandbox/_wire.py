@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
@@ -95,7 +95,14 @@ class Pause:
     seconds: float
 
 
-Operation = Send | Consume | Pause
+@dataclass(frozen=True)
+class Work:
+    """Do something with files of this machine that may take a while."""
+
+    function: Callable[[], Any]
+
+
+Operation = Send | Consume | Pause | Work
 Flow = Generator[Operation, Any, T]
 
 
@@ -113,6 +120,12 @@ def consume(feed: Feed[Any]) -> Flow[None]:
 def pause(seconds: float) -> Flow[None]:
     """Wait."""
     yield Pause(seconds)
+
+
+def work(function: Callable[[], T]) -> Flow[T]:
+    """Do something that may take a while."""
+    value: T = yield Work(function)
+    return value
 
 
 def path(*parts: str, **query: object) -> str:
