@@ -7,6 +7,7 @@ pub mod conversion;
 pub mod documents;
 pub mod embedded;
 pub mod helm;
+pub mod installation;
 pub mod ledger;
 pub mod objects;
 pub mod pods;

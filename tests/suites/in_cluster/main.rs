@@ -1,11 +1,10 @@
 //! The operator where its users have it: its image on a real node, installed with the chart, under its own account, with Pods
 //! that run.
 
-mod installation;
-
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use asb_tests::installation::Installation;
 use asb_tests::objects::create;
 use asb_tests::{Cluster, Namespace, wait};
 use asb_types::{v1alpha1, v1beta1};
@@ -14,8 +13,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
-
-use installation::Installation;
 
 /// Pods of real containers take their time, and two operators have to agree first.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -89,7 +86,7 @@ async fn full_pool(namespace: &Namespace) -> Result<()> {
 #[tokio::test]
 async fn the_chart_installs_an_operator_that_works_is_replaced_and_leaves_sandboxes_alone() -> Result<()> {
     let cluster = Cluster::connect().await?;
-    let installation = Installation::make(&cluster).await?;
+    let installation = Installation::make(&cluster, "replicaCount=2").await?;
     let namespace = cluster.namespace().await?;
     installation.available(2).await?;
     a_sandbox_a_claim_and_a_pool(&cluster, &namespace).await?;
@@ -100,7 +97,7 @@ async fn the_chart_installs_an_operator_that_works_is_replaced_and_leaves_sandbo
     ready_sandbox(&namespace, "next").await?;
 
     let before = pods(&namespace).await?;
-    installation.upgrade(&["--set", "replicaCount=1"]).await?;
+    installation.upgrade("replicaCount=1").await?;
     installation.available(1).await?;
     converts(&namespace).await?;
     installation.remove().await?;

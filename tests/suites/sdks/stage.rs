@@ -14,7 +14,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::gateway;
+use crate::{cluster, gateway};
 
 pub(crate) const BUSYBOX: &str = "asb.test/busybox:1";
 /// Its sandboxes serve whoever shows a token, as the router does.
@@ -34,6 +34,19 @@ pub(crate) struct Stage {
     pub(crate) namespace: Namespace,
 }
 
+/// What the suite runs on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// `asb up`, whose data directory is known.
+    Machine,
+    /// A Kubernetes, with what the chart installs.
+    Cluster,
+}
+
+pub(crate) fn home() -> Home {
+    if std::env::var_os("ASB_TEST_DATA_DIR").is_some() { Home::Machine } else { Home::Cluster }
+}
+
 pub(crate) fn given(variable: &str) -> Result<OsString> {
     std::env::var_os(variable).with_context(|| format!("{variable} is not set; `cargo xtask test` does it"))
 }
@@ -49,6 +62,9 @@ impl Stage {
     /// Without pools.
     pub(crate) async fn empty() -> Result<Self> {
         let cluster = Cluster::connect().await?;
+        if home() == Home::Cluster {
+            cluster::install(&cluster).await?;
+        }
         let namespace = cluster.namespace().await?;
         Ok(Self { cluster, namespace })
     }
@@ -63,16 +79,19 @@ impl Stage {
         let binding = ["create", "rolebinding", "reach", "--role=reach", "--serviceaccount", &account];
         self.kubectl(&binding).await?;
         let token = self.kubectl(&["create", "token", "caller"]).await?.trim().to_owned();
-        let status: Value = serde_json::from_str(&self.asb(&["status", "-o", "json"]).await?)?;
-        let router = status["router"].as_str().context("there is a router")?.to_owned();
+        let router = match home() {
+            Home::Cluster => format!("http://{}:8080", cluster::router(self).await?.address),
+            Home::Machine => self.router().await?,
+        };
         Ok(vec![("ROUTER", router), ("TOKEN", token), ("GATEWAY", gateway::NAME.to_owned())])
     }
 
-    /// What a command of `asb` answers.
-    pub(crate) async fn asb(&self, arguments: &[&str]) -> Result<String> {
+    /// Where the router of `asb up` listens.
+    async fn router(&self) -> Result<String> {
         let mut command = Command::new(program()?);
-        command.args(arguments).arg("--data-dir").arg(given("ASB_TEST_DATA_DIR")?);
-        run(command).await
+        command.args(["status", "-o", "json", "--data-dir"]).arg(given("ASB_TEST_DATA_DIR")?);
+        let status: Value = serde_json::from_str(&run(command).await?)?;
+        Ok(status["router"].as_str().context("there is a router")?.to_owned())
     }
 
     pub(crate) async fn kubectl(&self, arguments: &[&str]) -> Result<String> {

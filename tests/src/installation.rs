@@ -1,8 +1,8 @@
 //! A release of the chart on the cluster under test, from its installation to its removal.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
-use asb_tests::helm::{chart, helm};
-use asb_tests::{Cluster, wait};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
@@ -10,15 +10,20 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Api;
 use kube::api::DeleteParams;
 
-use crate::PATIENCE;
+use crate::helm::{chart, helm};
+use crate::{Cluster, wait};
 
-const NAMESPACE: &str = "agent-sandbox-system";
-const NAME: &str = "agent-sandbox-controller";
+/// Pods of real containers take their time, and two operators have to agree first.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+pub const NAMESPACE: &str = "agent-sandbox-system";
+const OPERATOR: &str = "agent-sandbox-controller";
+const ROUTER: &str = "sandbox-router";
 const RELEASE: [&str; 3] = ["agent-sandbox", "--namespace", NAMESPACE];
 /// The image was loaded onto the node, and there is nowhere to pull it from.
-const VALUES: [&str; 2] = ["--set", "controller.extensions=true,replicaCount=2,image.pullPolicy=Never"];
+const VALUES: &str = "controller.extensions=true,image.pullPolicy=Never";
 
-pub(crate) struct Installation {
+pub struct Installation {
     deployments: Api<Deployment>,
     leases: Api<Lease>,
     pods: Api<Pod>,
@@ -27,11 +32,12 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Over definitions that are there already, as on a cluster that is taken over.
-    pub(crate) async fn make(cluster: &Cluster) -> Result<Self> {
+    /// Over definitions that are there already, as on a cluster that is taken over; with further values.
+    pub async fn make(cluster: &Cluster, values: &str) -> Result<Self> {
         let chart = chart().display().to_string();
         let install = ["install", &chart, "--create-namespace", "--take-ownership", "--force-conflicts"];
-        helm(&[&install[..1], &RELEASE, &install[1..], &VALUES].concat()).await?;
+        let values = ["--set", VALUES, "--set", values];
+        helm(&[&install[..1], &RELEASE, &install[1..], &values].concat()).await?;
         let client = cluster.client();
         Ok(Self {
             deployments: Api::namespaced(client.clone(), NAMESPACE),
@@ -42,19 +48,28 @@ impl Installation {
         })
     }
 
-    /// Waits until so many replicas are ready, of the Deployment as it was last changed.
-    pub(crate) async fn available(&self, replicas: i32) -> Result<()> {
+    /// Waits until so many operators are ready, as they were last changed.
+    pub async fn available(&self, replicas: i32) -> Result<()> {
+        self.deployed(OPERATOR, replicas).await
+    }
+
+    /// Waits until the router is ready.
+    pub async fn is_open(&self) -> Result<()> {
+        self.deployed(ROUTER, 1).await
+    }
+
+    async fn deployed(&self, name: &str, replicas: i32) -> Result<()> {
         let are_ready = |deployment: &Deployment| {
             let Some(status) = &deployment.status else { return false };
             let counts = [status.replicas, status.updated_replicas, status.available_replicas];
             status.observed_generation == deployment.metadata.generation && counts == [Some(replicas); 3]
         };
-        wait::for_object_within(PATIENCE, &self.deployments, NAME, "available", are_ready).await?;
+        wait::for_object_within(PATIENCE, &self.deployments, name, "available", are_ready).await?;
         Ok(())
     }
 
     /// Kills the replica that acts, and waits until another does.
-    pub(crate) async fn lose_the_leader(&self) -> Result<()> {
+    pub async fn lose_the_leader(&self) -> Result<()> {
         let holder = |lease: &Lease| lease.spec.as_ref()?.holder_identity.clone().filter(|it| !it.is_empty());
         let leads = |lease: &Lease| holder(lease).is_some();
         let lease = wait::for_object(&self.leases, asb_operator::LEASE, "held", leads).await?;
@@ -67,15 +82,16 @@ impl Installation {
         Ok(())
     }
 
-    pub(crate) async fn upgrade(&self, more: &[&str]) -> Result<()> {
+    pub async fn upgrade(&self, values: &str) -> Result<()> {
         let chart = chart().display().to_string();
-        helm(&[&["upgrade"], &RELEASE[..], &[&chart], &VALUES, more].concat()).await?;
+        let values = ["--set", VALUES, "--set", values];
+        helm(&[&["upgrade"], &RELEASE[..], &[&chart], &values].concat()).await?;
         Ok(())
     }
 
     /// Uninstalls it. The definitions stay, and so all objects.
-    pub(crate) async fn remove(&self) -> Result<()> {
-        let deployment = self.deployments.get(NAME).await?;
+    pub async fn remove(&self) -> Result<()> {
+        let deployment = self.deployments.get(OPERATOR).await?;
         helm(&[&["uninstall"], &RELEASE[..]].concat()).await?;
         wait::for_gone(&self.deployments, &deployment).await?;
         self.definitions.get("sandboxes.agents.x-k8s.io").await?;
