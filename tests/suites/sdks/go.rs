@@ -1,8 +1,10 @@
 //! The Go SDK, over each of its connections. Unlike others it is asked for every method over every one.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 
 use anyhow::{Context, Result};
+use tempfile::NamedTempFile;
 use tokio::process::Command;
 
 use crate::gateway::Gateway;
@@ -14,11 +16,42 @@ async fn use_sdk(stage: &Stage, mode: &str, environment: &Environment) -> Result
     Ok(lines(&said.with_context(|| format!("over the connection {mode}"))?))
 }
 
-async fn program(stage: &Stage, [subject, about]: [&str; 2], environment: &Environment) -> Result<String> {
+async fn program(stage: &Stage, what: [&str; 2], environment: &Environment) -> Result<String> {
+    program_of(given("KUBECONFIG")?, stage, what, environment).await
+}
+
+async fn program_of(
+    kubeconfig: OsString,
+    stage: &Stage,
+    [subject, about]: [&str; 2],
+    environment: &Environment,
+) -> Result<String> {
     let mut command = Command::new(given("ASB_TEST_GO_SDK")?);
     command.args([subject, about, stage.namespace.name()]);
-    command.env("KUBECONFIG", given("KUBECONFIG")?).envs(environment.iter().cloned());
+    command.env("KUBECONFIG", kubeconfig).envs(environment.iter().cloned());
     run(command).await
+}
+
+/// The rights that the SDK needs for its tunnel, but the one to reach Sandboxes.
+const RIGHTS: &str = "sandboxclaims.extensions.agents.x-k8s.io,sandboxes.agents.x-k8s.io,\
+                      endpointslices.discovery.k8s.io,pods/portforward";
+
+/// Somebody who has rights to these resources of the namespace, and none elsewhere.
+async fn tenant(stage: &Stage, name: &str, resources: &str) -> Result<NamedTempFile> {
+    stage.kubectl(&["create", "serviceaccount", name]).await?;
+    let resources = format!("--resource={resources}");
+    stage.kubectl(&["create", "role", name, "--verb=create,get,list,watch,delete", &resources]).await?;
+    let (role, account) =
+        (format!("--role={name}"), format!("--serviceaccount={}:{name}", stage.namespace.name()));
+    stage.kubectl(&["create", "rolebinding", name, &role, &account]).await?;
+    let token = stage.kubectl(&["create", "token", name]).await?;
+    let file = NamedTempFile::new()?;
+    std::fs::copy(given("KUBECONFIG")?, file.path())?;
+    let place = file.path().to_str().context("a plain path")?;
+    let credentials = ["config", "set-credentials", name, "--token", token.trim(), "--kubeconfig", place];
+    stage.kubectl(&credentials).await?;
+    stage.kubectl(&["config", "set-context", "--current", "--user", name, "--kubeconfig", place]).await?;
+    Ok(file)
 }
 
 async fn every_method_works_over(mode: &str) -> Result<()> {
@@ -46,6 +79,20 @@ async fn every_public_method_works_through_the_tunnel() -> Result<()> {
 #[tokio::test]
 async fn every_public_method_works_by_a_gateway() -> Result<()> {
     every_method_works_over("gateway").await
+}
+
+#[tokio::test]
+async fn the_tunnel_needs_rights_in_the_namespace_of_the_claim_alone() -> Result<()> {
+    let stage = Stage::set().await?;
+    let all = format!("{RIGHTS},sandboxes.agents.x-k8s.io/connect");
+    let tenant_of_it = tenant(&stage, "tenant", &all).await?;
+    program_of(tenant_of_it.path().into(), &stage, ["tunnel", KEPT], &Vec::new()).await?;
+    let stranger = tenant(&stage, "stranger", RIGHTS).await?;
+    let refused = program_of(stranger.path().into(), &stage, ["tunnel", KEPT], &Vec::new()).await;
+    let words = refused.err().context("whoever may not reach Sandboxes is refused")?.to_string();
+    assert!(words.contains("returned status 403"), "{words}");
+    stage.namespace.finish().await;
+    Ok(())
 }
 
 #[tokio::test]
