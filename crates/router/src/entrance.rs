@@ -25,6 +25,7 @@ use crate::carrier::{Answer, Carrier, Metered, TooLarge, join};
 use crate::follow::Followed;
 use crate::forwarding::{self, Onward};
 use crate::limits::{Held, Limits};
+use crate::linger::HandedOver;
 use crate::metrics::Metrics;
 use crate::preview;
 use crate::refusal::Refusal;
@@ -55,6 +56,15 @@ pub(crate) struct Peer {
     pub(crate) caller: Caller,
     pub(crate) address: Option<IpAddr>,
     pub(crate) is_secure: bool,
+    /// For the connection itself to know.
+    pub(crate) handed_over: HandedOver,
+}
+
+impl Peer {
+    /// One of whom nothing else is known.
+    pub(crate) fn of(caller: Caller) -> Self {
+        Self { caller, address: None, is_secure: false, handed_over: HandedOver::default() }
+    }
 }
 
 /// What was found out about a request before it is carried.
@@ -160,6 +170,7 @@ impl Entrance {
         let mut answer = self.wait(request, is_grpc, &place, &wanted).await?;
         let has_changed = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
         if let (Some(client), true) = (client, has_changed) {
+            peer.handed_over.set();
             let sandbox = hyper::upgrade::on(&mut answer);
             let stop = self.stop.clone();
             self.joined.spawn(async move {

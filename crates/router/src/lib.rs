@@ -10,6 +10,7 @@ mod entrance;
 mod follow;
 mod forwarding;
 mod limits;
+mod linger;
 mod listener;
 mod metrics;
 mod preview;

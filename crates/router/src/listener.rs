@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::authorization::Caller;
 use crate::entrance::{Entrance, Peer};
+use crate::linger::Lingering;
 use crate::tls::Shown;
 use crate::tunnel::Tunnel;
 
@@ -95,7 +96,7 @@ async fn greet(
     stop: CancellationToken,
 ) {
     let _ = stream.set_nodelay(true);
-    let peer = Peer { caller, address: Some(from), is_secure: tls.is_some() };
+    let peer = Peer { address: Some(from), is_secure: tls.is_some(), ..Peer::of(caller) };
     match tls {
         None => converse(stream, peer, entrance, stop).await,
         Some(tls) => {
@@ -112,6 +113,7 @@ pub(crate) async fn converse<S>(stream: S, peer: Peer, entrance: Arc<Entrance>, 
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let stream = TokioIo::new(Lingering::new(stream, peer.handed_over.clone()));
     let service = service_fn(move |request: Request<Incoming>| {
         let (entrance, peer) = (Arc::clone(&entrance), peer.clone());
         async move { Ok::<_, Infallible>(entrance.serve(&peer, request).await) }
@@ -119,7 +121,7 @@ where
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).keep_alive_interval(PING);
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let connection = builder.serve_connection_with_upgrades(stream, service);
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

@@ -106,8 +106,8 @@ impl Handle {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let peer = Peer { caller, address: None, is_secure: false };
-        let serving = listener::converse(stream, peer, Arc::clone(&self.entrance), self.stop.clone());
+        let serving =
+            listener::converse(stream, Peer::of(caller), Arc::clone(&self.entrance), self.stop.clone());
         self.entrance.joined.spawn(serving);
     }
 

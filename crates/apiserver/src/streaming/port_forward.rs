@@ -2,6 +2,7 @@
 //! its bytes and one for a complaint; over WebSocket channels there is one connection per port in the request.
 
 mod channel_pairs;
+mod relay;
 mod stream_pairs;
 
 use std::sync::Arc;

@@ -2,6 +2,8 @@
 
 use http::StatusCode;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::backend::Backend;
 use crate::world::{World, ask, refusal, token};
@@ -42,6 +44,19 @@ async fn one_token_opens_one_sandbox() {
     assert_eq!(refusal(with("yours", Some(token("mine")))).await, (403, "forbidden".to_owned()));
     assert_eq!(refusal(with("mine", None)).await, (401, "unauthenticated".to_owned()));
     assert_eq!(refusal(with("mine", Some("nonsense".to_owned()))).await, (401, "unauthenticated".to_owned()));
+}
+
+/// Its client has more to send than fits on the way, and hears why it is refused all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_arrives_while_its_request_is_still_being_sent() {
+    let world = World::start().await;
+    let mut stream = TcpStream::connect(world.address).await.expect("connects");
+    let head = "POST / HTTP/1.1\r\nHost: r\r\nX-Sandbox-ID: box\r\nContent-Length: 2097152\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    stream.write_all(&vec![b'x'; 2 << 20]).await.expect("nobody hangs up on it");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("not reset");
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::extract::ws::WebSocket;
-use tokio::io::{AsyncWriteExt, copy, split};
+use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use super::super::channels::{Channel, Channels, HalfClose};
@@ -13,6 +13,7 @@ use super::super::pods::PodStreams;
 use super::super::query::Query;
 use super::super::refusal::Refusal;
 use super::Target;
+use super::relay::{Closing, relay};
 
 /// Two channels each, numbered in a byte.
 const MOST: usize = 127;
@@ -51,12 +52,7 @@ async fn forward<P: PodStreams>(target: Arc<Target<P>>, port: u16, mut data: Cha
         return;
     }
     let Some(connection) = target.connect(port, &mut error).await else { return };
-    let (mut incoming, mut outgoing) = split(connection);
-    let (mut client_reader, mut client_writer) = split(data);
-    tokio::select! {
-        _ = copy(&mut incoming, &mut client_writer) => {}
-        _ = copy(&mut client_reader, &mut outgoing) => {}
-    }
+    relay(data, connection, Closing::Whole).await;
 }
 
 /// The first message of either channel is the number of its port, the low byte first.

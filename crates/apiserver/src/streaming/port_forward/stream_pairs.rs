@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncWriteExt, copy_bidirectional};
+use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::super::pods::PodStreams;
 use super::super::spdy::{Headers, Offer, Session, Stream, StreamId};
 use super::Target;
+use super::relay::{Closing, relay};
 
 /// How long one stream of a pair may wait for the other.
 const LONELY: Duration = Duration::from_secs(30);
@@ -41,8 +42,8 @@ pub(super) async fn serve<P: PodStreams>(target: Arc<Target<P>>, mut session: Se
 /// Only a connection that did not come about is an error of the protocol's. One that breaks ends as it would without
 /// us in between, because clients give up all of their connections when they read an error.
 async fn forward<P: PodStreams>(target: Arc<Target<P>>, mut pair: Pair) {
-    if let Some(mut connection) = target.connect(pair.port, &mut pair.error).await {
-        let _ = copy_bidirectional(&mut pair.data, &mut connection).await;
+    if let Some(connection) = target.connect(pair.port, &mut pair.error).await {
+        relay(&mut pair.data, connection, Closing::Half).await;
     }
     // Fails only when the client has left already.
     let _ = pair.data.shutdown().await;
