@@ -22,8 +22,9 @@ pub async fn keep(
     let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
     let secret = Secret { metadata, data: Some(fresh), ..Secret::default() };
     let kept = match secrets.create(&PostParams::default(), &secret).await {
-        Err(Error::Api(status)) if status.code == 409 => secrets.get(name).await?,
-        made => made?,
+        Ok(made) => made,
+        // Another may have made it, and so may we, if only the answer was lost.
+        Err(error) => secrets.get_opt(name).await?.ok_or(error)?,
     };
     Ok(kept.data.unwrap_or_default())
 }

@@ -41,6 +41,7 @@ async fn the_operator_asks_for_what_it_is_granted_and_for_nothing_else() -> Resu
     story.claims_templates_and_pools().await?;
     story.short_spellings().await?;
     story.certificates_that_somebody_breaks().await?;
+    story.a_key_for_the_router().await?;
     let notes = story.end().await?;
     let granted = granted();
     assert!(notes.refused.is_empty(), "refused: {:#?}", notes.refused);

@@ -13,10 +13,10 @@ use asb_types::labels::{ADOPTABLE, ADOPTABLE_TRUE};
 use asb_types::rights::{ROUTER_KEY_SECRET, WEBHOOK_SECRET as SECRET};
 use asb_types::v1beta1::{Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool};
 use asb_types::{crd, shorthand};
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Secret, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::{ByteString, NamespaceResourceScope};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource, ResourceExt};
 use serde_json::{Value, json};
@@ -34,6 +34,8 @@ trait Thing: wait::Object + Resource<Scope = NamespaceResourceScope> + 'static {
 impl<K: wait::Object + Resource<Scope = NamespaceResourceScope> + 'static> Thing for K {}
 
 pub(crate) struct Story {
+    /// The operator's.
+    client: Client,
     cluster: Cluster,
     namespace: Namespace,
     usage: Usage,
@@ -53,8 +55,8 @@ impl Story {
         let (usage, stop) = (Usage::default(), CancellationToken::new());
         let client = usage.over(&account::operator(&cluster).await?);
         as_in_its_own(&cluster, &namespace).await?;
-        asb_operator::keep(client.clone(), &namespace, ROUTER_KEY_SECRET, BTreeMap::default()).await?;
         Ok(Self {
+            client: client.clone(),
             webhook: tokio::spawn(webhook(&client, &namespace).await?.run(stop.clone())),
             operator: tokio::spawn(operator(client, &namespace).run(stop.clone())),
             cluster,
@@ -149,6 +151,15 @@ impl Story {
         .await?;
         self.patch::<Secret>(SECRET, json!({"stringData": {"tls.crt": "rubbish"}})).await?;
         self.until("a new certificate", || self.usage.has("patch", "secrets")).await
+    }
+
+    pub(crate) async fn a_key_for_the_router(&self) -> Result<()> {
+        let fresh = BTreeMap::from([("key".to_owned(), ByteString(b"made once".to_vec()))]);
+        let kept = asb_operator::keep(self.client.clone(), &self.namespace, ROUTER_KEY_SECRET, fresh).await?;
+        let again =
+            asb_operator::keep(self.client.clone(), &self.namespace, ROUTER_KEY_SECRET, BTreeMap::default());
+        ensure!(again.await? == kept, "the key is another one");
+        Ok(())
     }
 
     /// Ends everything in order, which gives the Lease back, and says what was asked.
