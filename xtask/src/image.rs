@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     profile: Profile,
 }
 
-#[derive(Clone, Copy, Default, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
     #[default]
     Release,

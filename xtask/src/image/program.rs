@@ -20,7 +20,7 @@ pub(super) fn build(profile: Profile) -> Result<PathBuf> {
         .current_dir(workspace::root())
         .args(["build", "--locked", "--package", "asb", "--profile", name, "--target", &triple])
         .env("CARGO_INCREMENTAL", "0")
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(&workspace::root(), &home()?).join("\x1f"));
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(profile, &workspace::root(), &home()?).join("\x1f"));
     terminal::watched(&mut cargo)?;
     let program = target().join(triple).join(folder).join("asb");
     ensure!(program.is_file(), "cargo made no {}", program.display());
@@ -38,14 +38,15 @@ fn triple() -> String {
     format!("{}-unknown-linux-gnu", env::consts::ARCH)
 }
 
-/// The paths of this machine do not get into the program.
-fn flags(root: &Path, home: &Path) -> Vec<String> {
-    vec![
-        "-Ctarget-feature=+crt-static".to_owned(),
-        "-Cstrip=symbols".to_owned(),
-        format!("--remap-path-prefix={}=/agent-sandbox", root.display()),
-        format!("--remap-path-prefix={}=/cargo", home.display()),
-    ]
+/// The paths of this machine do not get into a program that is for others. One for tests may have them: with the checkout's path
+/// among the flags, every checkout would build everything anew.
+fn flags(profile: Profile, root: &Path, home: &Path) -> Vec<String> {
+    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned(), "-Cstrip=symbols".to_owned()];
+    if profile == Profile::Release {
+        flags.push(format!("--remap-path-prefix={}=/agent-sandbox", root.display()));
+        flags.push(format!("--remap-path-prefix={}=/cargo", home.display()));
+    }
+    flags
 }
 
 /// Cargo's own folder, where the sources of others are.
@@ -60,8 +61,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_path_of_this_machine_is_kept() {
-        let flags = flags(Path::new("/somewhere/checkout"), Path::new("/someone/.cargo")).join(" ");
+    fn no_path_of_this_machine_is_kept_in_what_is_for_others() {
+        let flags = |profile| flags(profile, Path::new("/somewhere/checkout"), Path::new("/someone/.cargo"));
+        assert_eq!(flags(Profile::Dev), ["-Ctarget-feature=+crt-static", "-Cstrip=symbols"]);
+        let flags = flags(Profile::Release).join(" ");
         assert!(flags.contains("--remap-path-prefix=/somewhere/checkout=/agent-sandbox"));
         assert!(flags.contains("--remap-path-prefix=/someone/.cargo=/cargo"));
     }
