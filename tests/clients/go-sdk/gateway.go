@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -24,7 +26,10 @@ func gateway(listen, router, token string) error {
 		return err
 	}
 	fmt.Println("open")
-	server := &http.Server{Handler: &httputil.ReverseProxy{Rewrite: rewrite, FlushInterval: -1}}
+	// Clients that leave early are none of its business.
+	silent := log.New(io.Discard, "", 0)
+	proxy := &httputil.ReverseProxy{Rewrite: rewrite, FlushInterval: -1, ErrorLog: silent}
+	server := &http.Server{Handler: proxy}
 	told := untilTold()
 	go func() {
 		<-told.Done()
