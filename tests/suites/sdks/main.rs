@@ -6,5 +6,6 @@ mod gateway;
 mod go;
 mod opensandbox;
 mod own;
+mod printed;
 mod python;
 mod stage;

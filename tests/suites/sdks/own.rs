@@ -15,7 +15,7 @@ const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sdk/python");
 const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python");
 
 /// Python with what the package stands on, and the package as it is written now.
-fn python() -> Result<Command> {
+pub(crate) fn python() -> Result<Command> {
     let mut command = Command::new(given("ASB_TEST_OWN_SDK")?);
     command.env("PYTHONPATH", Path::new(PACKAGE).join("src")).env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("KUBECONFIG", given("KUBECONFIG")?).current_dir(PACKAGE);
