@@ -1,6 +1,5 @@
 //! A Kubernetes with what the chart installs: where its router is, and who gets in there.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -14,10 +13,10 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::sync::OnceCell;
 
-use crate::stage::{BUSYBOX, PATIENCE, Stage, given};
+use crate::stage::{BUSYBOX, PATIENCE, Stage};
 
 static INSTALLED: OnceCell<()> = OnceCell::const_new();
 
@@ -58,16 +57,10 @@ struct Forwarding {
 }
 
 impl Forwarding {
-    async fn to(router: &Router) -> Result<Self> {
-        let mut command = Command::new(given("ASB_TEST_KUBECTL")?);
-        command.args(["port-forward", "--namespace", NAMESPACE, "--address", "127.0.0.1"]);
-        command.args([&format!("pod/{}", router.name), ":8080"]);
-        let mut kubectl = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .context("kubectl")?;
+    async fn to(router: &Router, stage: &Stage) -> Result<Self> {
+        let pod = format!("pod/{}", router.name);
+        let forward = ["port-forward", "--namespace", NAMESPACE, "--address", "127.0.0.1", &pod, ":8080"];
+        let mut kubectl = stage.cluster.start_kubectl(&forward)?;
         let said = BufReader::new(kubectl.stdout.take().context("it says where")?);
         let line = said.lines().next_line().await?.context("kubectl forwards nothing")?;
         let address = line.split_whitespace().nth(2).context("it says where")?.to_owned();
@@ -116,7 +109,7 @@ async fn only_ports_that_are_forwarded_to_a_router_alone_in_its_pod_need_no_toke
     wait::for_object_within(PATIENCE, &stage.namespace.api(), "box", "Ready", is_ready).await?;
     let router = router(&stage).await?;
 
-    let forwarding = Forwarding::to(&router).await?;
+    let forwarding = Forwarding::to(&router, &stage).await?;
     assert_eq!(asked(&forwarding.address, &stage).await?, 200, "what is forwarded");
     assert_eq!(
         asked(&format!("{}:8080", router.address), &stage).await?,
@@ -129,7 +122,7 @@ async fn only_ports_that_are_forwarded_to_a_router_alone_in_its_pod_need_no_toke
     let visit =
         ["debug", "-n", NAMESPACE, &router.name, "--image", BUSYBOX, "--profile=general", "--", "true"];
     stage.cluster.kubectl(&visit, None).await?.success()?;
-    let forwarding = Forwarding::to(&router).await?;
+    let forwarding = Forwarding::to(&router, &stage).await?;
     assert_eq!(asked(&forwarding.address, &stage).await?, 401, "what a visitor could have sent");
 
     // Whoever comes next finds a router alone.
