@@ -11,9 +11,9 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
-use tokio::process::Child;
+use tokio::process::{Child, ChildStdout};
 use tokio::sync::OnceCell;
 
 use crate::stage::{BUSYBOX, PATIENCE, Stage};
@@ -53,6 +53,8 @@ async fn pods(cluster: &Cluster) -> Result<Vec<Pod>> {
 /// Ports of the router's Pod that kubectl forwards, for as long as this lives.
 struct Forwarding {
     _kubectl: Child,
+    /// It says more with each connection, and would end if nobody could hear it.
+    _said: Lines<BufReader<ChildStdout>>,
     address: String,
 }
 
@@ -61,10 +63,10 @@ impl Forwarding {
         let pod = format!("pod/{}", router.name);
         let forward = ["port-forward", "--namespace", NAMESPACE, "--address", "127.0.0.1", &pod, ":8080"];
         let mut kubectl = stage.cluster.start_kubectl(&forward)?;
-        let said = BufReader::new(kubectl.stdout.take().context("it says where")?);
-        let line = said.lines().next_line().await?.context("kubectl forwards nothing")?;
+        let mut said = BufReader::new(kubectl.stdout.take().context("it says where")?).lines();
+        let line = said.next_line().await?.context("kubectl forwards nothing")?;
         let address = line.split_whitespace().nth(2).context("it says where")?.to_owned();
-        Ok(Self { _kubectl: kubectl, address })
+        Ok(Self { _kubectl: kubectl, _said: said, address })
     }
 }
 

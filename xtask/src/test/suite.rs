@@ -45,8 +45,7 @@ pub(super) enum Suite {
     Pods,
     /// Attacks from inside of Pods on the node of `asb up`, each of which must fail; needs root
     Escapes,
-    /// The node of `asb up`: killed at random moments, rebooted, and short of disk, memory and processes; needs root, and runs
-    /// only when it is named
+    /// The node of `asb up`: killed at random moments, rebooted, and short of disk, memory and processes; needs root
     Torture,
     /// Our definitions and the test support against a real kube-apiserver
     Kubernetes,
@@ -55,8 +54,8 @@ pub(super) enum Suite {
 }
 
 impl Suite {
-    /// Those that run when none is named.
-    pub(super) const ALL: [Self; 15] = [
+    /// In the order in which they run.
+    pub(super) const ALL: [Self; 16] = [
         Self::Format,
         Self::Lint,
         Self::Tidy,
@@ -70,6 +69,7 @@ impl Suite {
         Self::Sdks,
         Self::Pods,
         Self::Escapes,
+        Self::Torture,
         Self::Kubernetes,
         Self::Node,
     ];
