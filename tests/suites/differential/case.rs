@@ -111,7 +111,7 @@ pub(crate) struct Until {
 pub(crate) struct Watch {
     /// How many events to wait for; none waits for the server to end the stream.
     pub events: Option<usize>,
-    /// Bookmarks come at the server's own pace: they are dropped unless asked for.
+    /// Bookmarks come at the server's own pace: they are dropped, unless those that end initial events are asked for.
     #[serde(default)]
     pub bookmarks: bool,
     /// What happens once the stream is open.

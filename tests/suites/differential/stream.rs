@@ -20,6 +20,12 @@ pub(crate) struct Events {
     unread: BytesMut,
 }
 
+/// Whether it is a bookmark that ends nothing: a server sends one whenever it likes.
+fn is_periodic(event: &Value) -> bool {
+    let ends = &event["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"];
+    event["type"] == "BOOKMARK" && ends != "true"
+}
+
 impl Events {
     pub(crate) fn of(response: Response<Body>) -> Self {
         Self { body: response.into_body(), unread: BytesMut::new() }
@@ -32,7 +38,8 @@ impl Events {
             let next = timeout(DEADLINE, self.next()).await;
             let Ok(next) = next else { bail!("waited in vain for more than these events: {events:#?}") };
             let Some(event) = next? else { return Ok((events, true)) };
-            if watch.bookmarks || event["type"] != "BOOKMARK" {
+            let counts = if watch.bookmarks { !is_periodic(&event) } else { event["type"] != "BOOKMARK" };
+            if counts {
                 events.push(event);
             }
         }

@@ -1,13 +1,14 @@
 //! One `asb up`, from its start to the moment at which it is killed.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use asb_tests::{embedded, program, wait};
 use kube::Client;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
@@ -53,15 +54,14 @@ impl Daemon {
         Ok((daemon, client))
     }
 
-    /// Waits until it runs Pods: it listens for commands last of all.
+    /// Waits until it runs Pods: it answers commands last of all.
     pub(crate) async fn ready(&mut self) -> Result<Client> {
         let socket = self.directory.join("asb.sock");
-        let listens = wait::until(wait::DEADLINE, "asb up to be ready", || async {
-            UnixStream::connect(&socket).await.ok()
-        });
+        let answers =
+            wait::until(wait::DEADLINE, "asb up to be ready", || async { hello(&socket).await.ok() });
         tokio::select! {
             status = self.process.wait() => bail!("asb up ended by itself ({}):\n{}", status?, self.log()),
-            listens = listens => drop(listens.with_context(|| self.log())?),
+            answers = answers => answers.with_context(|| self.log())?,
         }
         let mut config = embedded::config(&self.directory).await?;
         // An answer that was lost is the test's to judge.
@@ -108,3 +108,13 @@ impl Daemon {
 }
 
 const LINES: usize = 60;
+
+/// A word with whoever answers there.
+async fn hello(socket: &Path) -> Result<()> {
+    let mut stream = UnixStream::connect(socket).await?;
+    stream.write_all(b"{\"request\":\"hello\"}\n").await?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).await?;
+    ensure!(answer.contains("\"done\""), "{answer:?}");
+    Ok(())
+}
