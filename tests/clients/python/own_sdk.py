@@ -31,48 +31,12 @@ from agent_sandbox import (
     Sandbox,
     TerminalSize,
 )
+from surface import called, expect, public, watch
 
 PAIRS = [(Client, AsyncClient), (Sandbox, AsyncSandbox), (Process, AsyncProcess), (Files, AsyncFiles)]
 CLASSES = [kind for pair in PAIRS for kind in pair]
 IMAGE = os.environ.get("IMAGE", "asb.local/host")
 PATIENCE = 60.0
-
-called = set()
-
-
-def public(kind):
-    """The methods and properties that users see."""
-    for name, member in inspect.getmembers(kind):
-        if not name.startswith("_") and (inspect.isroutine(member) or isinstance(member, property)):
-            yield f"{kind.__name__}.{name}"
-
-
-def watch(kind):
-    """Notes every call of a public method; what it does stays as it is."""
-    for name, member in list(vars(kind).items()):
-        label = f"{kind.__name__}.{name}"
-        if name.startswith("_"):
-            continue
-        if isinstance(member, classmethod):
-            setattr(kind, name, classmethod(noted(label, member.__func__)))
-        elif inspect.isfunction(member):
-            setattr(kind, name, noted(label, member))
-        elif isinstance(member, property):
-            setattr(kind, name, property(noted(label, member.fget)))
-
-
-def noted(label, function):
-    def call(*arguments, **named):
-        called.add(label)
-        return function(*arguments, **named)
-
-    return call
-
-
-def expect(what, found, expected):
-    if found != expected:
-        raise SystemExit(f"{what}: {found!r} instead of {expected!r}")
-
 
 def expect_error(what, kind, *words):
     """A block that must fail so, and say this."""

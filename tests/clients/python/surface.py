@@ -8,7 +8,7 @@ called = set()
 def public(kind):
     """The methods and properties that users see."""
     for name, member in inspect.getmembers(kind):
-        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+        if not name.startswith("_") and (inspect.isroutine(member) or isinstance(member, property)):
             yield f"{kind.__name__}.{name}"
 
 
@@ -18,7 +18,9 @@ def watch(kind):
         if name.startswith("_"):
             continue
         label = f"{kind.__name__}.{name}"
-        if inspect.isfunction(member):
+        if isinstance(member, classmethod):
+            setattr(kind, name, classmethod(noted(label, member.__func__)))
+        elif inspect.isfunction(member):
             setattr(kind, name, noted(label, member))
         elif isinstance(member, property):
             setattr(kind, name, property(noted(label, member.fget)))
