@@ -49,9 +49,7 @@ def test_of_two_files_the_first_counts_and_missing_ones_are_passed_over(tmp_path
         read(Cluster((second, first)))
 
 
-@pytest.mark.parametrize(
-    "user", [{"exec": {"command": "aws"}}, {"auth-provider": {"name": "gcp"}}, {"username": "me"}, {"as": "x"}]
-)
+@pytest.mark.parametrize("user", [{"auth-provider": {"name": "gcp"}}, {"username": "me"}, {"as": "x"}])
 def test_what_is_not_understood_is_refused_with_what_helps(tmp_path, user):
     with pytest.raises(ConfigurationError, match="kubectl create token"):
         read(Cluster((written(tmp_path, user=user),)))

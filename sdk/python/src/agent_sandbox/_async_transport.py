@@ -12,11 +12,14 @@ import httpcore
 from . import _router
 from ._answers import refusal
 from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
-from ._transport import BUFFER, address, answer, explained, extensions, headers, spoils, tunnel
+from ._router import Within
+from ._transport import BUFFER, address, answer, explained, extensions, headers, not_within, spoils, tunnel
+from ._tunnel import NoTunnelError
 from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send, Work
 from .errors import SandboxError, WaitTimeoutError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 
     from ._router import Place
@@ -34,25 +37,15 @@ class AsyncTransport:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._context = connection.access.context()
-        self._api = self._pool()
-        self._router: httpcore.AsyncConnectionPool | None = self._pool() if connection.router else None
-
-    def _pool(self, place: Place | None = None) -> httpcore.AsyncConnectionPool:
-        backend = _Backend(self.connection, place, self._context) if place else None
-        return httpcore.AsyncConnectionPool(
-            ssl_context=self._context,
-            max_connections=None,
-            keepalive_expiry=KEEPALIVE,
-            socket_options=SOCKET_OPTIONS,
-            network_backend=backend,
-        )
+        self.context = connection.access.context()
+        self._way = _Way(self)
+        self._api = _pool(self.context)
+        self._router = _pool(connection.router_context()) if connection.router else _pool(self.context, self._way)
 
     async def close(self) -> None:
         """Ends all connections."""
         await self._api.aclose()
-        if self._router is not None:
-            await self._router.aclose()
+        await self._router.aclose()
 
     async def run(self, flow: Flow[T]) -> T:
         """Carries out a flow."""
@@ -123,7 +116,9 @@ class AsyncTransport:
                 return found
 
     async def _stream(self, request: Request) -> contextlib.AbstractAsyncContextManager[httpcore.Response]:
-        pool = self._api if request.peer is Peer.API else await self._to_router()
+        if self.connection.access.is_due:
+            await anyio.to_thread.run_sync(self.connection.access.renew, self.context)
+        pool = self._api if request.peer is Peer.API else self._router
         body = request.body
         return pool.stream(
             request.method,
@@ -137,19 +132,21 @@ class AsyncTransport:
     def _explaining(self, request: Request) -> Iterator[None]:
         try:
             yield
+        except NoTunnelError:
+            self._way.place = None
+            raise
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as error:
-            if (
-                request.peer is Peer.ROUTER
-                and self.connection.router is None
-                and isinstance(error, httpcore.ConnectError)
-            ):
-                self._router = None
             raise explained(error, self.connection, request) from error
 
-    async def _to_router(self) -> httpcore.AsyncConnectionPool:
-        if self._router is None:
-            self._router = self._pool(await self.run(_router.locate()))
-        return self._router
+
+def _pool(context: ssl.SSLContext, backend: _Way | None = None) -> httpcore.AsyncConnectionPool:
+    return httpcore.AsyncConnectionPool(
+        ssl_context=context,
+        max_connections=None,
+        keepalive_expiry=KEEPALIVE,
+        socket_options=SOCKET_OPTIONS,
+        network_backend=backend,
+    )
 
 
 async def _chunks(body: Iterator[bytes]) -> AsyncIterator[bytes]:
@@ -158,11 +155,12 @@ async def _chunks(body: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-class _Backend(httpcore.AsyncNetworkBackend):
+class _Way(httpcore.AsyncNetworkBackend):
     """Connects to the router, wherever it is asked to connect to."""
 
-    def __init__(self, connection: Connection, place: Place, context: Any) -> None:
-        self._connection, self._place, self._context = connection, place, context
+    def __init__(self, transport: AsyncTransport) -> None:
+        self.place: Place | Within | None = None
+        self._transport = transport
         self._inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -173,13 +171,29 @@ class _Backend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,  # noqa: ARG002
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        made, server, server_port, secure, name = tunnel(self._connection, self._place)
-        stream = await self._inner.connect_tcp(server, server_port, timeout, socket_options=socket_options)
+        known = self.place
+        if known is not None:
+            # Nothing is sent before there is a tunnel, and Pods come and go: where this one is gone the next one will do.
+            with contextlib.suppress(NoTunnelError):
+                return await self._connect(known, timeout, socket_options)
+        self.place = found = await self._transport.run(_router.locate(self._transport.connection.in_pod))
+        return await self._connect(found, timeout, socket_options)
+
+    async def _connect(
+        self, place: Place | Within, seconds: float | None, options: Iterable[httpcore.SOCKET_OPTION] | None
+    ) -> httpcore.AsyncNetworkStream:
+        if isinstance(place, Within):
+            try:
+                return await self._inner.connect_tcp(place.host, place.port, seconds, socket_options=options)
+            except httpcore.ConnectError as error:
+                raise not_within(error, place) from error
+        made, server, port, secure, name = tunnel(self._transport.connection, place)
+        stream = await self._inner.connect_tcp(server, port, seconds, socket_options=options)
         if secure:
-            stream = await stream.start_tls(self._context, name, timeout)
+            stream = await stream.start_tls(self._transport.context, name, seconds)
         through = _Stream(stream, made)
         try:
-            await through.open(timeout)
+            await through.open(seconds)
         except BaseException:
             await stream.aclose()
             raise

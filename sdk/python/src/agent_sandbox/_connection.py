@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from . import _kubeconfig
-from ._destination import Asked, choose, surroundings
+from ._destination import Asked, InCluster, choose, surroundings
 from ._kubeconfig import Access
 from .errors import ConfigurationError
 
@@ -35,6 +36,14 @@ class Connection:
     access: Access
     router: str | None = None
     router_token: str | None = None
+    in_pod: bool = False
+    """Whether this is a Pod of that server's, from where Services can be reached."""
+
+    def router_context(self) -> ssl.SSLContext:
+        """What TLS is spoken with a router that has an address. It is no part of the API server: whoever vouches for that says
+        nothing about it, and it sees no certificate of ours.
+        """
+        return ssl.create_default_context()
 
     def token_for_router(self) -> str | None:
         """Who we are to the router: a token of its own, else that for the API server. Users with certificates have none."""
@@ -52,13 +61,15 @@ def connection(
     router_token: str | None = None,
 ) -> Connection:
     """Reads how to connect. Nothing is sent."""
+    in_pod = False
     if server is not None:
         access = Access(server=_address(server, "server"), token=token, origin="server=")
     else:
         asked = Asked(_place(kubeconfig), context, _place(data_dir))
         if asked.data_dir and (asked.kubeconfig or asked.context):
             raise ConfigurationError("data_dir= means this machine; leave kubeconfig= and context= out")
-        access = _kubeconfig.read(choose(asked, surroundings()))
+        destination = choose(asked, surroundings())
+        access, in_pod = _kubeconfig.read(destination), isinstance(destination, InCluster)
         if token is not None:
             access = Access(
                 server=access.server,
@@ -70,7 +81,7 @@ def connection(
                 origin="token=",
             )
     address = _address(router, "router") if router else None
-    return Connection(access, address, router_token)
+    return Connection(access, address, router_token, in_pod)
 
 
 def _place(path: str | Path | None) -> Path | None:

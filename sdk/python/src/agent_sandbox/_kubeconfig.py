@@ -1,7 +1,7 @@
 """Reads kubeconfigs and the account of a Pod: the server, how to know it, and who we are to it.
 
-Understood are certificates, tokens and files with tokens. Plugins that make credentials (`exec`, `auth-provider`), passwords,
-impersonation and proxies are refused with the reason, never passed over.
+Understood are certificates, tokens, files with tokens and programs that make credentials (`exec`). Plugins of old
+(`auth-provider`), passwords, impersonation and proxies are refused with the reason, never passed over.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from typing import Any
 import yaml
 
 from ._destination import Cluster, Destination, InCluster, Local
+from ._plugin import Credential, Plugin
 from .errors import ConfigurationError
 
 UNSUPPORTED = {
-    "exec": "a plugin that makes credentials",
-    "auth-provider": "a plugin that makes credentials",
+    "auth-provider": "a plugin of old",
     "username": "a password",
     "as": "impersonation",
 }
+
+CLUSTER_INFO = ("server", "tls-server-name", "insecure-skip-tls-verify")
+"""What programs that make credentials are told of the cluster, beside its authority and what is meant for them."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,33 @@ class Access:
     key: bytes | None = None
     token: str | None = None
     token_file: Path | None = None
+    plugin: Plugin | None = None
+    """A program that makes credentials, where none of these is given."""
     server_name: str | None = None
     """The name that its certificate must have, if it is not that of the address."""
     insecure: bool = False
     origin: str = ""
     """Where this was read, for messages."""
 
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for `renew`."""
+        return self.plugin is not None and self.plugin.is_due
+
+    def renew(self, context: ssl.SSLContext) -> None:
+        """Has a program make credentials, which takes its time. What TLS is spoken with shows its certificate from now on."""
+
+        def use(given: Credential) -> None:
+            if given.certificate and given.key:
+                self._show(context, given.certificate, given.key)
+
+        if self.plugin is not None:
+            self.plugin.renew(use)
+
     def bearer(self) -> str | None:
         """The token, read anew if it is in a file: those are replaced before they end."""
+        if self.plugin is not None:
+            return self.plugin.token
         if self.token_file is None:
             return self.token
         try:
@@ -62,11 +84,20 @@ class Access:
             if self.insecure:
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
-            if self.certificate and self.key:
-                _load(context, self.certificate + b"\n" + self.key)
         except (ssl.SSLError, ValueError) as error:
-            raise ConfigurationError(f"{self.origin}: its certificates cannot be used: {error}") from error
+            raise self._unusable(error) from error
+        if self.certificate and self.key:
+            self._show(context, self.certificate, self.key)
         return context
+
+    def _show(self, context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+        try:
+            _load(context, certificate + b"\n" + key)
+        except (ssl.SSLError, ValueError) as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> ConfigurationError:
+        return ConfigurationError(f"{self.origin}: its certificates cannot be used: {error}")
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
@@ -139,18 +170,33 @@ def resolve(documents: list[tuple[Path, dict[str, Any]]], context: str | None) -
     whose, user = _find(documents, "users", "user", str(setting.get("user", "")))
     _refuse(origin, chosen, cluster, user)
     token_file = user.get("tokenFile")
+    authority = _material(home, cluster, "certificate-authority")
     return Access(
         server=str(cluster.get("server", "")).rstrip("/"),
         namespace=str(setting.get("namespace") or "default"),
-        authority=_material(home, cluster, "certificate-authority"),
+        authority=authority,
         certificate=_material(whose, user, "client-certificate"),
         key=_material(whose, user, "client-key"),
         token=user.get("token"),
         token_file=whose.parent / token_file if token_file else None,
+        plugin=_plugin(whose, user, cluster, authority),
         server_name=cluster.get("tls-server-name"),
         insecure=bool(cluster.get("insecure-skip-tls-verify")),
         origin=origin,
     )
+
+
+def _plugin(file: Path, user: dict[str, Any], cluster: dict[str, Any], authority: bytes | None) -> Plugin | None:
+    """What is written counts before what a program makes."""
+    if not user.get("exec") or any(user.get(it) for it in ("token", "tokenFile")):
+        return None
+    told = {name: cluster[name] for name in CLUSTER_INFO if cluster.get(name)}
+    if authority:
+        told["certificate-authority-data"] = base64.b64encode(authority).decode()
+    for extension in cluster.get("extensions") or []:
+        if extension.get("name") == "client.authentication.k8s.io/exec":
+            told["config"] = extension.get("extension")
+    return Plugin(user["exec"], told, file)
 
 
 def _find(

@@ -1,4 +1,4 @@
-"""Finds the Pod behind the router's Service, as `kubectl port-forward` does."""
+"""Finds the router: the Pod behind its Service, as `kubectl port-forward` does, or in a Pod the Service itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._answers import asked
+from ._objects import is_machine
 from ._wire import Flow, Peer, Request, path
 from .errors import ConfigurationError, NotFoundError, UnreachableError
 
@@ -30,8 +31,24 @@ class Place:
         return path("api", "v1", "namespaces", self.namespace, "pods", self.pod, "portforward", ports=self.port)
 
 
-def locate() -> Flow[Place]:
-    """A Pod of the router that is ready."""
+@dataclass(frozen=True)
+class Within:
+    """The Service, for those within the cluster. They are strangers to the router until they show a token."""
+
+    host: str = f"{SERVICE}.{NAMESPACE}.svc"
+    port: int = PORT
+
+
+def locate(in_pod: bool) -> Flow[Place | Within]:
+    """Where the router is. Services of one machine lead to no router, also not from its Pods."""
+    if in_pod:
+        answer = yield from asked(Request(Peer.API, "GET", "/version", doing="ask the server what it is"))
+        if not is_machine(answer.json()):
+            return Within()
+    return (yield from _ready_pod())
+
+
+def _ready_pod() -> Flow[Place]:
     where = path("api", "v1", "namespaces", NAMESPACE, "services", SERVICE)
     try:
         found = yield from asked(Request(Peer.API, "GET", where, doing="find the router"))

@@ -11,11 +11,14 @@ import httpcore
 from . import _router
 from ._answers import refusal
 from ._connection import KEEPALIVE, SOCKET_OPTIONS, Connection
-from ._transport import BUFFER, address, answer, explained, extensions, headers, spoils, tunnel
+from ._router import Within
+from ._transport import BUFFER, address, answer, explained, extensions, headers, not_within, spoils, tunnel
+from ._tunnel import NoTunnelError
 from ._wire import Answer, Consume, Feed, Flow, Peer, Request, Send, Work
 from .errors import SandboxError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterable, Iterator
 
     from ._router import Place
@@ -30,25 +33,15 @@ class SyncTransport:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._context = connection.access.context()
-        self._api = self._pool()
-        self._router: httpcore.ConnectionPool | None = self._pool() if connection.router else None
-
-    def _pool(self, place: Place | None = None) -> httpcore.ConnectionPool:
-        backend = _Backend(self.connection, place, self._context) if place else None
-        return httpcore.ConnectionPool(
-            ssl_context=self._context,
-            max_connections=None,
-            keepalive_expiry=KEEPALIVE,
-            socket_options=SOCKET_OPTIONS,
-            network_backend=backend,
-        )
+        self.context = connection.access.context()
+        self._way = _Way(self)
+        self._api = _pool(self.context)
+        self._router = _pool(connection.router_context()) if connection.router else _pool(self.context, self._way)
 
     def close(self) -> None:
         """Ends all connections."""
         self._api.close()
-        if self._router is not None:
-            self._router.close()
+        self._router.close()
 
     def run(self, flow: Flow[T]) -> T:
         """Carries out a flow."""
@@ -105,7 +98,9 @@ class SyncTransport:
             return found
 
     def _stream(self, request: Request) -> contextlib.AbstractContextManager[httpcore.Response]:
-        pool = self._api if request.peer is Peer.API else self._to_router()
+        if self.connection.access.is_due:
+            self.connection.access.renew(self.context)
+        pool = self._api if request.peer is Peer.API else self._router
         return pool.stream(
             request.method,
             address(self.connection, request),
@@ -118,26 +113,29 @@ class SyncTransport:
     def _explaining(self, request: Request) -> Iterator[None]:
         try:
             yield
+        except NoTunnelError:
+            self._way.place = None
+            raise
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as error:
-            if (
-                request.peer is Peer.ROUTER
-                and self.connection.router is None
-                and isinstance(error, httpcore.ConnectError)
-            ):
-                self._router = None
             raise explained(error, self.connection, request) from error
 
-    def _to_router(self) -> httpcore.ConnectionPool:
-        if self._router is None:
-            self._router = self._pool(self.run(_router.locate()))
-        return self._router
+
+def _pool(context: ssl.SSLContext, backend: _Way | None = None) -> httpcore.ConnectionPool:
+    return httpcore.ConnectionPool(
+        ssl_context=context,
+        max_connections=None,
+        keepalive_expiry=KEEPALIVE,
+        socket_options=SOCKET_OPTIONS,
+        network_backend=backend,
+    )
 
 
-class _Backend(httpcore.NetworkBackend):
+class _Way(httpcore.NetworkBackend):
     """Connects to the router, wherever it is asked to connect to."""
 
-    def __init__(self, connection: Connection, place: Place, context: Any) -> None:
-        self._connection, self._place, self._context = connection, place, context
+    def __init__(self, transport: SyncTransport) -> None:
+        self.place: Place | Within | None = None
+        self._transport = transport
         self._inner = httpcore.SyncBackend()
 
     def connect_tcp(
@@ -148,13 +146,29 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,  # noqa: ARG002
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        made, server, server_port, secure, name = tunnel(self._connection, self._place)
-        stream = self._inner.connect_tcp(server, server_port, timeout, socket_options=socket_options)
+        known = self.place
+        if known is not None:
+            # Nothing is sent before there is a tunnel, and Pods come and go: where this one is gone the next one will do.
+            with contextlib.suppress(NoTunnelError):
+                return self._connect(known, timeout, socket_options)
+        self.place = found = self._transport.run(_router.locate(self._transport.connection.in_pod))
+        return self._connect(found, timeout, socket_options)
+
+    def _connect(
+        self, place: Place | Within, seconds: float | None, options: Iterable[httpcore.SOCKET_OPTION] | None
+    ) -> httpcore.NetworkStream:
+        if isinstance(place, Within):
+            try:
+                return self._inner.connect_tcp(place.host, place.port, seconds, socket_options=options)
+            except httpcore.ConnectError as error:
+                raise not_within(error, place) from error
+        made, server, port, secure, name = tunnel(self._transport.connection, place)
+        stream = self._inner.connect_tcp(server, port, seconds, socket_options=options)
         if secure:
-            stream = stream.start_tls(self._context, name, timeout)
+            stream = stream.start_tls(self._transport.context, name, seconds)
         through = _Stream(stream, made)
         try:
-            through.open(timeout)
+            through.open(seconds)
         except BaseException:
             stream.close()
             raise

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._connection import Connection
-    from ._router import Place
+    from ._router import Place, Within
 
 CONNECTING = 10.0
 """How long making a connection may take, in seconds."""
 AGENT = "agent-sandbox-python"
 INSIDE = "http://sandbox-router"
-"""What the router is called at the other end of a tunnel."""
+"""What the router is called where its address is found only when it is connected to."""
+HERE = ("localhost", "127.0.0.1", "::1")
 BUFFER = 64 * 1024
 
 
@@ -71,14 +72,27 @@ def explained(error: Exception, connection: Connection, request: Request) -> San
     if isinstance(error, (httpcore.ConnectError, OSError)):
         where = connection.access.server if request.peer is Peer.API else connection.router or connection.access.server
         return UnreachableError(
-            f"{doing}: {request.peer.value} at {where} cannot be reached ({error}); is it running? `asb status` tells of this "
-            "machine's, `asb up` starts it"
+            f"{doing}: {request.peer.value} at {where} cannot be reached ({error}); {_remedy(where)}"
         )
     if isinstance(error, httpcore.NetworkError) or "disconnected" in str(error) or "closed" in str(error):
         return UnreachableError(
             f"{doing}: the connection to {request.peer.value} was lost ({error or type(error).__name__})"
         )
     return ServerError(f"{doing}: {request.peer.value} gave an answer that makes no sense ({error})")
+
+
+def _remedy(where: str) -> str:
+    if urlsplit(where).hostname in HERE:
+        return "is it running? `asb status` tells of this machine's, `asb up` starts it"
+    return "is the address right, and does this machine get there?"
+
+
+def not_within(error: Exception, place: Within) -> SandboxError:
+    """Why a Pod does not get to the router."""
+    return UnreachableError(
+        f"the router at {place.host}:{place.port} cannot be reached ({error}); is it installed, and do NetworkPolicies let "
+        "this Pod go there? For a router elsewhere pass router="
+    )
 
 
 def tunnel(connection: Connection, place: Place) -> tuple[Tunnel, str, int, bool, str]:

@@ -26,6 +26,10 @@ LARGEST = 64 * 1024
 """The most that is put into one message."""
 
 
+class NoTunnelError(UnreachableError):
+    """There is no way to the Pod that was the router's. Another one may have taken its place."""
+
+
 class Tunnel:
     """Bytes for the Pod go in as `write`, and come out as `outgoing`; those of the network go in as `received`."""
 
@@ -85,7 +89,7 @@ class Tunnel:
             else:
                 self._answered()
         if self.ended and not self.opened:
-            raise UnreachableError("the API server closed the connection to the router before it was there")
+            raise NoTunnelError("the API server closed the connection to the router before it was there")
 
     def _answered(self) -> None:
         error = self._protocol.handshake_exc
@@ -108,15 +112,13 @@ class Tunnel:
         elif channel == DATA:
             self._data.append(data)
         elif channel == COMPLAINT and data:
-            raise UnreachableError(
-                f"the API server cannot connect to the router: {data.decode(errors='replace').strip()}"
-            )
+            raise NoTunnelError(f"the API server cannot connect to the router: {data.decode(errors='replace').strip()}")
 
 
 def refused(error: Exception) -> SandboxError:
     """Why the API server makes no tunnel."""
     if not isinstance(error, InvalidStatus):
-        return UnreachableError(f"the API server makes no tunnel to the router: {error}")
+        return NoTunnelError(f"the API server makes no tunnel to the router: {error}")
     response = error.response
     said = _words(bytes(response.body or b"")) or f"status {response.status_code}"
     if response.status_code == 401:
@@ -125,7 +127,7 @@ def refused(error: Exception) -> SandboxError:
         return ForbiddenError(
             f"no tunnel to the router: {said}; you need the right to portforward its Pod, or pass router= and a token"
         )
-    return UnreachableError(f"the API server makes no tunnel to the router: {said}")
+    return NoTunnelError(f"the API server makes no tunnel to the router: {said}")
 
 
 def _words(body: bytes) -> str:
