@@ -5,6 +5,7 @@ mod embedded;
 mod leftovers;
 mod monitoring;
 mod own_node;
+mod own_package;
 mod residue;
 mod suite;
 mod verdict;

@@ -4,9 +4,12 @@
     own_sdk.py public POOL NAMESPACE         the names of all public methods
     own_sdk.py documents SNIPPET             the snippet of a document, as it is printed
     own_sdk.py errors POOL NAMESPACE         what is said when something goes wrong
+    own_sdk.py tenant POOL NAMESPACE         what somebody does who has the rights that the documents name, and no others
+    own_sdk.py stranger POOL NAMESPACE       what is said to somebody who may not forward ports of the router
 
-KUBECONFIG says where the API server is; ROUTER and TOKEN where the router is, and who we are to it. Prints what was called, so
-that whoever started it can see that nothing was left out.
+KUBECONFIG says where the API server is; ROUTER and TOKEN where the router is, and who we are to it; IMAGE what sandboxes are
+made of, which needs nothing but a busybox, and OWN_IMAGE what those are that name none, if there is such a thing. Prints what was
+called, so that whoever started it can see that nothing was left out.
 """
 
 import asyncio
@@ -35,8 +38,10 @@ from surface import called, expect, public, watch
 
 PAIRS = [(Client, AsyncClient), (Sandbox, AsyncSandbox), (Process, AsyncProcess), (Files, AsyncFiles)]
 CLASSES = [kind for pair in PAIRS for kind in pair]
-IMAGE = os.environ.get("IMAGE", "asb.local/host")
+IMAGE = os.environ.get("IMAGE", "")
+OWN_IMAGE = os.environ.get("OWN_IMAGE")
 PATIENCE = 60.0
+
 
 def expect_error(what, kind, *words):
     """A block that must fail so, and say this."""
@@ -292,27 +297,35 @@ async def changes(box):
     expect("watched", (seen[0], seen[-1]), (("start", ""), ("create", "new")))
 
 
+SERVER = r"""
+IFS=" $(printf '\r')" read -r method path rest
+while IFS=': ' read -r name value; do
+    value="${value%?}"
+    case "$name" in
+        [Cc]ontent-[Ll]ength) length="$value" ;;
+        [Xx]-[Mm]ine) mine="$value" ;;
+        ?) break ;;
+    esac
+done
+body="$(head -c "$length")"
+printf 'HTTP/1.1 418 Teapot\r\nX-Path: %s\r\nConnection: close\r\n\r\n%s %s %s' "$path" "$method" "$mine" "$body"
+"""
+"""What answers one request, with nothing but a shell."""
+
+
 async def ports(box):
-    server = "import http.server as h\n" + "\n".join(
-        [
-            "class Echo(h.BaseHTTPRequestHandler):",
-            "    def do_POST(self):",
-            "        body = self.rfile.read(int(self.headers['content-length']))",
-            "        self.send_response(418); self.send_header('X-Path', self.path); self.end_headers()",
-            "        self.wfile.write(self.headers['X-Mine'].encode() + b' ' + body)",
-            "server = h.HTTPServer(('0.0.0.0', 8000), Echo); print('up', flush=True); server.serve_forever()",
-        ]
-    )
-    await done(box.files.write("server.py", server))
+    await done(box.files.write("serve.sh", "#!/bin/sh" + SERVER, mode=0o755))
     with expect_error("nobody there", agent_sandbox.UnreachableError, "port 8000"):
         await done(box.request("GET", 8000))
-    process = await done(box.start(["python3", "server.py"]))
-    async for piece in each(process.output()):
-        if "up" in piece.text:
+    process = await done(box.start(["nc", "-ll", "-p", "8000", "-e", "./serve.sh"]))
+    asked = {"headers": {"X-Mine": "mine"}, "body": "hello"}
+    for _ in until("somebody listens"):
+        with contextlib.suppress(agent_sandbox.UnreachableError):
+            answer = await done(box.request("POST", 8000, "/a%20b?c=d", **asked))
             break
-    answer = await done(box.request("POST", 8000, "/a%20b?c=d", headers={"X-Mine": "mine"}, body="hello"))
+        await asyncio.sleep(0.05)
     found = (answer.status, answer.text, answer.headers["x-path"])
-    expect("request", found, (418, "mine hello", "/a%20b?c=d"))
+    expect("request", found, (418, "POST mine hello", "/a%20b?c=d"))
     await done(process.remove())
 
 
@@ -363,9 +376,12 @@ async def claims(sandbox_class, pool, client):
 
 
 async def on_its_own(sandbox_class, namespace):
-    """Without a client, and with an image that nobody named."""
-    box = await done(sandbox_class.create(namespace=namespace))
-    expect("its own image", (await done(box.info())).image, "asb.local/host")
+    """Without a client, and where there is such a thing with an image that nobody named."""
+    if OWN_IMAGE is None:
+        with expect_error("no image", agent_sandbox.ConfigurationError, "name an image"):
+            await done(sandbox_class.create(namespace=namespace))
+    box = await done(sandbox_class.create(None if OWN_IMAGE else IMAGE, namespace=namespace))
+    expect("its own image", (await done(box.info())).image, OWN_IMAGE or IMAGE)
     expect("its own client", (await done(box.run("echo hi"))).stdout, "hi\n")
     await done(box.delete())
     await done(box.close())
@@ -398,16 +414,16 @@ def errors(pool, namespace):
     with expect_error("no pool", agent_sandbox.NotReadyError, "WarmPoolNotFound"):
         Sandbox.claim("no-such-pool", client=client)
     with expect_error("a name", agent_sandbox.InvalidError, "metadata.name"):
-        Sandbox.create(name="Not A Name", client=client)
+        Sandbox.create(IMAGE, name="Not A Name", client=client)
     with expect_error("nobody listens", agent_sandbox.UnreachableError, "asb up"):
         Sandbox.list(client=Client(server="http://127.0.0.1:1", namespace=namespace))
     with expect_error("nothing here", agent_sandbox.ConfigurationError, "asb up"):
         Client(data_dir="/nonexistent")
-    with expect_error("no address", agent_sandbox.ConfigurationError, "router="), Sandbox.create(client=client) as box:
+    with expect_error("no address", agent_sandbox.ConfigurationError, "router="), Sandbox.create(IMAGE, client=client) as box:
         box.url(80)
-    with Sandbox.create(name="twice", client=client) as box:
+    with Sandbox.create(IMAGE, name="twice", client=client) as box:
         with expect_error("twice", agent_sandbox.ConflictError, "already exists"):
-            Sandbox.create(name="twice", client=client)
+            Sandbox.create(IMAGE, name="twice", client=client)
         flooded(box)
         shared(box)
 
@@ -431,6 +447,30 @@ def shared(box):
     expect("threads", sorted(found), [str(n) for n in range(8)])
 
 
+def tenant(pool, namespace):
+    """Everything that asks for a right of its own, once."""
+    client = Client(namespace=namespace)
+    with Sandbox.create(IMAGE, client=client) as box:
+        expect("tenant", box.run("echo hi").stdout, "hi\n")
+        box.suspend()
+        box.resume()
+        expect("listed", [it.name for it in Sandbox.list(client=client)].count(box.name), 1)
+        box.delete()
+    with Sandbox.claim(pool, client=client) as box:
+        expect("claimed", Sandbox.get(box.claim_name, client=client).run("echo hi").stdout, "hi\n")
+    with expect_error("elsewhere", agent_sandbox.ForbiddenError, "default"):
+        Sandbox.list(namespace="default", client=client)
+
+
+def stranger(pool, namespace):
+    """Whoever may not go through the router's Pod hears what else there is."""
+    with expect_error("no tunnel", agent_sandbox.ForbiddenError, "pass router="):
+        Sandbox.claim(pool, client=Client(namespace=namespace))
+    direct = Client(namespace=namespace, router=os.environ["ROUTER"])
+    with Sandbox.claim(pool, client=direct) as box:
+        expect("by its address", box.run("echo hi").stdout, "hi\n")
+
+
 def documents(file):
     """Runs the snippet as it is printed, and looks at what its names hold."""
     names = {}
@@ -450,12 +490,8 @@ def main(mode, *arguments):
         client_class, sandbox_class = PAIRS[0][mode == "async"], PAIRS[1][mode == "async"]
         asyncio.run(use(client_class, sandbox_class, *arguments))
         asyncio.run(links(client_class, sandbox_class, arguments[1]))
-    elif mode == "errors":
-        errors(*arguments)
-    elif mode == "documents":
-        documents(*arguments)
     else:
-        raise SystemExit(f"there is no mode {mode!r}")
+        {"errors": errors, "documents": documents, "tenant": tenant, "stranger": stranger}[mode](*arguments)
     print("\n".join(sorted(called)))
 
 

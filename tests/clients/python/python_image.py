@@ -1,9 +1,11 @@
-"""Writes an image that is called python:3.11, for machines without a registry: this Python and a shell, as `docker save` would.
+"""Writes an image with this Python and a shell as `docker save` would, for machines without a registry.
 
-    python_image.py ARCHIVE
+    python_image.py ARCHIVE                  called python:3.11, with nothing else
+    python_image.py ARCHIVE NAME FOLDER…     also with what is in these folders, and what our own package stands on
 """
 
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -15,12 +17,13 @@ import tarfile
 from pathlib import Path
 
 NAME = "python:3.11"
+PACKAGES = "packages"
 LEFT_OUT = {"__pycache__", "site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "ensurepip", "turtledemo"}
 
 
-def libraries(program):
-    """What a program is linked with, its interpreter included."""
-    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+def libraries(*programs):
+    """What programs are linked with, their interpreter included."""
+    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
     return {path for path in re.findall(r"(/\S+) \(0x", said)}
 
 
@@ -32,16 +35,29 @@ def plain(member):
     return member
 
 
-def layer():
+def foundations():
+    """The packages that ours imports, where they are installed."""
+    importlib.import_module("agent_sandbox")
+    installed = Path(sysconfig.get_paths()["purelib"])
+    places = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    within = {Path(place).relative_to(installed).parts[0] for place in places if place and installed in Path(place).parents}
+    return [installed / name for name in sorted(within)]
+
+
+def layer(folders):
     python = os.path.realpath(f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}")
     stdlib = Path(sysconfig.get_paths()["stdlib"])
     shell = os.path.realpath("/bin/sh")
+    further = [entry for folder in folders for entry in sorted(Path(folder).iterdir())] + (foundations() if folders else [])
+    extensions = [str(it) for place in (stdlib, *further) for it in Path(place).rglob("*.so") if not LEFT_OUT & set(it.parts)]
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
         archive.add(python, "usr/local/bin/python", filter=plain)
         archive.add(shell, "bin/sh", filter=plain)
         archive.add(stdlib, f"usr/local/lib/{stdlib.name}", filter=plain)
-        for library in sorted(libraries(python) | libraries(shell)):
+        for entry in further:
+            archive.add(entry, f"{PACKAGES}/{entry.name}", filter=plain)
+        for library in sorted(libraries(python, shell, *(extensions if folders else ()))):
             archive.add(os.path.realpath(library), library.lstrip("/"), filter=plain)
     return content.getvalue()
 
@@ -52,20 +68,20 @@ def add(archive, name, content):
     archive.addfile(member, io.BytesIO(content))
 
 
-def main(file):
-    content = layer()
+def main(file, name=NAME, *folders):
+    content = layer(folders)
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     config = {
         "architecture": machine,
         "os": "linux",
-        "config": {"Env": ["PATH=/usr/local/bin:/usr/bin:/bin"], "Cmd": ["python"]},
+        "config": {"Env": ["PATH=/usr/local/bin:/usr/bin:/bin", f"PYTHONPATH=/{PACKAGES}"], "Cmd": ["python"]},
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(content).hexdigest()]},
     }
-    manifest = [{"Config": "config.json", "RepoTags": [NAME], "Layers": ["layer.tar"]}]
+    manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]
     with tarfile.open(file, "w") as archive:
         add(archive, "manifest.json", json.dumps(manifest).encode())
         add(archive, "config.json", json.dumps(config).encode())
         add(archive, "layer.tar", content)
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

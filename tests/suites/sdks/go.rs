@@ -44,14 +44,7 @@ async fn tenant(stage: &Stage, name: &str, resources: &str) -> Result<NamedTempF
     let (role, account) =
         (format!("--role={name}"), format!("--serviceaccount={}:{name}", stage.namespace.name()));
     stage.kubectl(&["create", "rolebinding", name, &role, &account]).await?;
-    let token = stage.kubectl(&["create", "token", name]).await?;
-    let file = NamedTempFile::new()?;
-    std::fs::copy(given("KUBECONFIG")?, file.path())?;
-    let place = file.path().to_str().context("a plain path")?;
-    let credentials = ["config", "set-credentials", name, "--token", token.trim(), "--kubeconfig", place];
-    stage.kubectl(&credentials).await?;
-    stage.kubectl(&["config", "set-context", "--current", "--user", name, "--kubeconfig", place]).await?;
-    Ok(file)
+    stage.login(name).await
 }
 
 async fn every_method_works_over(mode: &str) -> Result<()> {

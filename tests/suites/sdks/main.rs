@@ -8,4 +8,5 @@ mod opensandbox;
 mod own;
 mod printed;
 mod python;
+mod rights;
 mod stage;

@@ -1,5 +1,5 @@
-//! Our own Python package, from the checkout: every public method of both classes, its examples, a document's snippet as it is
-//! printed, and its types, style and unit tests.
+//! Our own Python package, from the checkout: every public method of both classes, and on one machine its examples, a document's
+//! snippet as it is printed, and its types, style and unit tests.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
 
-use crate::stage::{KEPT, Stage, given, run};
+use crate::stage::{BUSYBOX, Environment, Home, KEPT, Stage, given, home, run};
 
 const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sdk/python");
 const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python");
@@ -22,8 +22,14 @@ pub(crate) fn python() -> Result<Command> {
     Ok(command)
 }
 
+/// What sandboxes are made of, and what they are of that name no image: only a machine has such a thing.
+pub(crate) fn images() -> Environment {
+    let own = (home() == Home::Machine).then(|| ("OWN_IMAGE", "asb.local/host".to_owned()));
+    [("IMAGE", BUSYBOX.to_owned())].into_iter().chain(own).collect()
+}
+
 /// The public methods that a script of ours called.
-async fn use_package<A: AsRef<OsStr>>(
+pub(crate) async fn use_package<A: AsRef<OsStr>>(
     arguments: &[A],
     environment: &[(&str, String)],
 ) -> Result<BTreeSet<String>> {
@@ -37,11 +43,11 @@ async fn use_package<A: AsRef<OsStr>>(
 #[tokio::test]
 async fn every_public_method_of_our_package_works() -> Result<()> {
     let stage = Stage::set().await?;
-    let introduction = stage.introduction().await?;
+    let environment = [stage.introduction().await?, images()].concat();
     let namespace = stage.namespace.name();
     let mut called = BTreeSet::new();
     for mode in ["sync", "async", "errors"] {
-        called.extend(use_package(&[mode, KEPT, namespace], &introduction).await?);
+        called.extend(use_package(&[mode, KEPT, namespace], &environment).await?);
     }
     let public = use_package(&["public", KEPT, namespace], &[]).await?;
     ensure!(public.len() > 80, "there are {} public methods, which is less than there were", public.len());

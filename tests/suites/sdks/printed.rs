@@ -11,7 +11,7 @@ const README: &str = include_str!("../../../README.md");
 const ROUTER: &str = include_str!("../../../docs/router.md");
 
 /// The examples in this language.
-fn examples<'a>(document: &'a str, language: &str) -> Vec<&'a str> {
+pub(crate) fn examples<'a>(document: &'a str, language: &str) -> Vec<&'a str> {
     let begins = format!("```{language}\n");
     document.split(&begins).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0)).collect()
 }

@@ -12,6 +12,7 @@ use asb_tests::{Cluster, Namespace, program, wait};
 use asb_types::v1beta1::{SandboxTemplate, SandboxWarmPool};
 use kube::api::PostParams;
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 use tokio::process::Command;
 
 use crate::{cluster, gateway};
@@ -92,6 +93,26 @@ impl Stage {
         command.args(["status", "-o", "json", "--data-dir"]).arg(given("ASB_TEST_DATA_DIR")?);
         let status: Value = serde_json::from_str(&run(command).await?)?;
         Ok(status["router"].as_str().context("there is a router")?.to_owned())
+    }
+
+    /// A kubeconfig for an account that is there already.
+    pub(crate) async fn login(&self, account: &str) -> Result<NamedTempFile> {
+        let token = self.kubectl(&["create", "token", account]).await?;
+        let credentials = [format!("--token={}", token.trim())];
+        self.login_with(account, &credentials).await
+    }
+
+    /// One with other credentials, as kubectl takes them.
+    pub(crate) async fn login_with(&self, account: &str, credentials: &[String]) -> Result<NamedTempFile> {
+        let file = NamedTempFile::new()?;
+        std::fs::copy(given("KUBECONFIG")?, file.path())?;
+        let place = file.path().to_str().context("a plain path")?;
+        let mut set = vec!["config", "set-credentials", account, "--kubeconfig", place];
+        set.extend(credentials.iter().map(String::as_str));
+        self.kubectl(&set).await?;
+        self.kubectl(&["config", "set-context", "--current", "--user", account, "--kubeconfig", place])
+            .await?;
+        Ok(file)
     }
 
     pub(crate) async fn kubectl(&self, arguments: &[&str]) -> Result<String> {

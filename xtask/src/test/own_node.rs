@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use super::own_package;
 use crate::kube::images::{BUSYBOX, HOLD, shell};
 use crate::parts::debian;
 use crate::workspace;
@@ -40,6 +41,14 @@ pub(super) fn load_execd(program: &Path, directory: &Path) -> Result<()> {
     let file = File::create(&archive).with_context(|| format!("create {}", archive.display()))?;
     let image = shell(EXECD, &debian)?.program("bootstrap.sh", &script)?.program("execd", &script)?;
     image.save(file).with_context(|| format!("write the image {EXECD}"))?;
+    load(program, directory, &archive)?;
+    std::fs::remove_file(&archive).context("remove the archive of an image")
+}
+
+/// Gives it the image in which Pods use our own Python package.
+pub(super) fn load_package(program: &Path, directory: &Path) -> Result<()> {
+    let archive = directory.join("image.tar");
+    own_package::write(&archive)?;
     load(program, directory, &archive)?;
     std::fs::remove_file(&archive).context("remove the archive of an image")
 }

@@ -1,7 +1,7 @@
 //! The suites: what each needs, and how it is run.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -11,6 +11,7 @@ use super::embedded::{self, Embedded, Pods};
 use super::leftovers::Traces;
 use super::monitoring;
 use super::own_node;
+use super::own_package;
 use super::residue::Residue;
 use crate::image::{self, Profile};
 use crate::kube::{self, Cluster, Options};
@@ -243,6 +244,7 @@ impl Suite {
         let server = Embedded::start(&program, Pods::Whole)?;
         own_node::load_images(&program, server.directory())?;
         own_node::load_execd(&program, server.directory())?;
+        own_node::load_package(&program, server.directory())?;
         let mut environment = server.environment().to_vec();
         environment.extend(sdks()?);
         environment.push(("ASB_TEST_DATA_DIR", server.directory().to_owned()));
@@ -291,7 +293,7 @@ impl Suite {
             _ => environment.extend(clients::obtain()?),
         }
         self.test(effort, &environment)?;
-        if self == Self::Node { on_a_cluster(effort, environment) } else { Ok(()) }
+        if self == Self::Node { on_a_cluster(cluster, effort, environment) } else { Ok(()) }
     }
 
     fn test(self, effort: Effort, environment: &[(&str, PathBuf)]) -> Result<()> {
@@ -349,12 +351,17 @@ fn sdks() -> Result<[(&'static str, PathBuf); 6]> {
     ])
 }
 
-/// The SDKs of others once more. Those whose tunnel looks for a router beside the claim find none there; what takes the router away from
-/// others comes last.
-fn on_a_cluster(effort: Effort, mut environment: Vec<(&'static str, PathBuf)>) -> Result<()> {
+/// The SDKs once more. Those whose tunnel looks for a router beside the claim find none there; what takes the router away from others
+/// comes last.
+fn on_a_cluster(
+    cluster: &Cluster,
+    effort: Effort,
+    mut environment: Vec<(&'static str, PathBuf)>,
+) -> Result<()> {
+    give(cluster, own_package::write)?;
     environment.extend(sdks()?);
     let program = ["--package", "asb-tests", "--test", "sdks", "--"];
-    let most = ["python::every_public", "go::every_public_method_works_by"];
+    let most = ["python::every_public", "go::every_public_method_works_by", "own::every_public", "rights::"];
     tests(&[&program, &most[..]].concat(), effort, &environment)?;
     tests(&[&program, &["cluster::"][..]].concat(), effort, &environment)
 }
@@ -371,10 +378,15 @@ fn registry() -> Result<PathBuf> {
 
 /// Gives the node the image of the operator, built as quickly as it can be.
 fn load_image(cluster: &Cluster) -> Result<()> {
+    give(cluster, |archive| image::build(Profile::Dev, archive).map(drop))
+}
+
+/// Gives the node an image, from the archive that `write` makes.
+fn give(cluster: &Cluster, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = workspace::cache()?.join("images");
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let archive = folder.join(format!("{}.tar", cluster.name));
-    image::build(Profile::Dev, &archive)?;
+    write(&archive)?;
     let loaded = kube::load(&cluster.name, &archive);
     fs::remove_file(&archive).with_context(|| format!("remove {}", archive.display()))?;
     loaded

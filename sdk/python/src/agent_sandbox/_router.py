@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ._answers import asked
 from ._objects import is_machine
 from ._wire import Flow, Peer, Request, path
-from .errors import ConfigurationError, NotFoundError, UnreachableError
+from .errors import ConfigurationError, ForbiddenError, NotFoundError, UnreachableError
 
 if TYPE_CHECKING:
     from ._objects import Object
@@ -45,7 +45,10 @@ def locate(in_pod: bool) -> Flow[Place | Within]:
         answer = yield from asked(Request(Peer.API, "GET", "/version", doing="ask the server what it is"))
         if not is_machine(answer.json()):
             return Within()
-    return (yield from _ready_pod())
+    try:
+        return (yield from _ready_pod())
+    except ForbiddenError as error:
+        raise ForbiddenError(f"{error}; or pass router= with the router's address, which takes a token") from error
 
 
 def _ready_pod() -> Flow[Place]:
