@@ -99,10 +99,12 @@ def service(target):
 
 
 def test_the_router_is_a_pod_that_is_ready_and_the_port_behind_the_services():
-    assert choose(service(9000), [pod("a", "False"), pod("b")]) == Place("n", "b", 9000)
+    leaving = pod("c")
+    leaving["metadata"]["deletionTimestamp"] = "2026-11-16T12:00:00Z"
+    assert choose(service(9000), [pod("a", "False"), leaving, pod("b")]) == Place("n", "b", 9000)
     assert choose(service("http"), [pod("a", ports=[{"name": "http", "containerPort": 7}])]).port == 7
     assert Place("n", "b", 9).forward() == "/api/v1/namespaces/n/pods/b/portforward?ports=9"
     with pytest.raises(UnreachableError, match="no Pod that is ready"):
-        choose(service(1), [pod("a", "False")])
+        choose(service(1), [pod("a", "False"), leaving])
     with pytest.raises(ConfigurationError, match="no port called 'http'"):
         choose(service("http"), [pod("a")])

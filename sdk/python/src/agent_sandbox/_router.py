@@ -82,6 +82,8 @@ def choose(service: Object, pods: list[Object]) -> Place:
 
 
 def _is_ready(pod: Object) -> bool:
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
     conditions = pod.get("status", {}).get("conditions") or []
     return any(it.get("type") == "Ready" and it.get("status") == "True" for it in conditions)
 
