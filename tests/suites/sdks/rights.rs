@@ -21,7 +21,9 @@ const DOCUMENT: &str = include_str!("../../../docs/python.md");
 async fn define_roles(stage: &Stage) -> Result<()> {
     for role in examples(DOCUMENT, "yaml") {
         let namespace = if role.contains(NAMESPACE) { NAMESPACE } else { stage.namespace.name() };
-        stage.cluster.kubectl(&["apply", "-n", namespace, "-f", "-"], Some(role)).await?.success()?;
+        // Others may do the same at the same time.
+        let apply = ["apply", "--server-side", "-n", namespace, "-f", "-"];
+        stage.cluster.kubectl(&apply, Some(role)).await?.success()?;
     }
     Ok(())
 }
