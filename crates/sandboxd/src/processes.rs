@@ -76,7 +76,7 @@ impl Processes {
         if self.ending.get() {
             return Err(Failure::new(Code::Unavailable, "the sandbox is ending"));
         }
-        if self.by_pid.borrow().len() >= self.bounds.running {
+        if self.unfinished() >= self.bounds.running {
             let message = format!("{} processes run already, and that is the limit", self.bounds.running);
             return Err(Failure::new(Code::ResourceExhausted, message));
         }
@@ -138,6 +138,12 @@ impl Processes {
         if tokio::time::timeout(patience, nobody).await.is_err() {
             self.running().iter().for_each(|process| process.kill());
         }
+    }
+
+    /// Those that run, and those that have ended but wait for a reader.
+    fn unfinished(&self) -> usize {
+        let waits = |process: &&Rc<Process>| process.ended().is_some() && process.exit().is_none();
+        self.by_pid.borrow().len() + self.table.borrow().values().filter(waits).count()
     }
 
     fn running(&self) -> Vec<Rc<Process>> {

@@ -14,7 +14,7 @@ use crate::failure::{Code, Failure};
 use crate::http::payload::{Feed, Gone, Reply};
 use crate::processes::launch::Launch;
 use crate::processes::process::{Ended, Process};
-use crate::processes::reader::{Next, Reader};
+use crate::processes::reader::{Next, Reader, Taking};
 use crate::processes::run::{Waited, run};
 use crate::processes::signals;
 use crate::rest::{check_size, directory};
@@ -71,13 +71,14 @@ async fn tell(server: Rc<Server>, waited: Waited, feed: Feed, patience: Option<D
 }
 
 async fn events(server: &Server, process: &Rc<Process>, feed: &Feed) -> Result<(), Gone> {
-    let mut reader = Reader::patient(process.clone());
+    let mut reader = Reader::from(process.clone(), 0, Taking::Sent);
     let process_id = i32::try_from(process.id).unwrap_or(i32::MAX);
     send(feed, StartEvent::Init(InitEvent { process_id })).await?;
     loop {
         match reader.next(CHUNK).await {
             Next::Data { stream: Stream::Stderr, bytes, .. } => send(feed, StartEvent::Stderr(bytes)).await?,
             Next::Data { bytes, .. } => send(feed, StartEvent::Stdout(bytes)).await?,
+            // It waits for us.
             Next::Lost { .. } => {}
             Next::End(_) => {
                 let exit_code = exit_code(server, process.ended());

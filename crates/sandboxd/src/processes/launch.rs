@@ -20,7 +20,7 @@ use super::process::{Process, winsize};
 use super::replay::Replay;
 use crate::failure::{Code, Failure, reason};
 use crate::sys::{readiness, spawn};
-use crate::wire::processes::{OnDisconnect, Stream, TerminalSize};
+use crate::wire::processes::{OnDisconnect, OnOverflow, Stream, TerminalSize};
 
 /// What to start. The directory is open already, so that it is the one that was checked.
 pub(crate) struct Launch {
@@ -31,6 +31,7 @@ pub(crate) struct Launch {
     pub(crate) input: bool,
     pub(crate) tag: Option<String>,
     pub(crate) on_disconnect: OnDisconnect,
+    pub(crate) on_overflow: OnOverflow,
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -53,6 +54,7 @@ impl Launch {
             input: false,
             tag: None,
             on_disconnect: OnDisconnect::Keep,
+            on_overflow: OnOverflow::Drop,
             timeout: None,
         }
     }
@@ -81,6 +83,7 @@ impl Launch {
             tag: self.tag,
             command: self.command,
             on_disconnect: self.on_disconnect,
+            on_overflow: self.on_overflow,
             started: SystemTime::now(),
             replay: Replay::new(capacity).into(),
             changed: tokio::sync::Notify::new(),
@@ -92,9 +95,8 @@ impl Launch {
             timed_out: false.into(),
             finished: false.into(),
             hung_up: false.into(),
-            patient: None.into(),
+            taken: 0.into(),
             followers: 0.into(),
-            capacity,
         };
         Ok((Rc::new(process), streams.outputs))
     }

@@ -16,7 +16,7 @@ use super::signals;
 use crate::failure::{Code, Failure};
 use crate::timestamp;
 use crate::wire::processes as wire;
-use crate::wire::processes::{OnDisconnect, State, TerminalSize};
+use crate::wire::processes::{OnDisconnect, OnOverflow, State, TerminalSize};
 
 /// What ends input on a terminal.
 const END_OF_TRANSMISSION: &[u8] = &[4];
@@ -44,6 +44,7 @@ pub(crate) struct Process {
     pub(super) tag: Option<String>,
     pub(super) command: Vec<String>,
     pub(super) on_disconnect: OnDisconnect,
+    pub(super) on_overflow: OnOverflow,
     pub(super) started: SystemTime,
     pub(super) replay: RefCell<Replay>,
     /// Output came, or something ended.
@@ -59,10 +60,9 @@ pub(crate) struct Process {
     pub(super) finished: Cell<bool>,
     /// Its output is no longer wanted.
     pub(super) hung_up: Cell<bool>,
-    /// How far a reader has come for whom nothing may be lost.
-    pub(super) patient: Cell<Option<u64>>,
+    /// How far its output was read, by whoever is furthest.
+    pub(super) taken: Cell<u64>,
     pub(super) followers: Cell<u32>,
-    pub(super) capacity: usize,
 }
 
 impl Process {
@@ -137,22 +137,53 @@ impl Process {
     }
 
     /// Waits until the process has taken it, or at least the pipe.
-    pub(crate) async fn write(&self, mut bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) async fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        self.write_until(bytes, std::future::pending()).await.map(drop)
+    }
+
+    /// As much as it takes before it waits for a reader of its output, who may be the one that writes here.
+    pub(crate) async fn write_some(&self, bytes: &[u8]) -> Result<usize, Failure> {
+        self.write_until(bytes, self.until(|| (self.room() == 0).then_some(()))).await
+    }
+
+    async fn write_until(&self, bytes: &[u8], enough: impl Future<Output = ()>) -> Result<usize, Failure> {
         let _turn = self.input_turn.lock().await;
-        while !bytes.is_empty() {
+        tokio::pin!(enough);
+        let mut taken = 0;
+        while taken < bytes.len() {
             let Some(input) = self.input.borrow().clone() else { return Err(self.no_input()) };
-            let write = input.async_io(Interest::WRITABLE, |input| Ok(rustix::io::write(input, bytes)?));
+            let rest = &bytes[taken..];
+            let write = input.async_io(Interest::WRITABLE, |input| Ok(rustix::io::write(input, rest)?));
             let written = tokio::select! {
                 biased;
                 written = write => written,
                 () = self.until(|| (self.ended.get().is_some() || self.input_gone()).then_some(())) => return Err(self.no_input()),
+                () = &mut enough => break,
             };
-            match written {
-                Ok(written) => bytes = &bytes[written..],
-                Err(_) => return Err(self.no_input()),
-            }
+            taken += written.map_err(|_| self.no_input())?;
         }
-        Ok(())
+        Ok(taken)
+    }
+
+    /// How much more of its output may be taken in. Where nothing may be lost that is as much as fits beside what nobody has read.
+    pub(super) fn room(&self) -> usize {
+        if self.on_overflow == OnOverflow::Drop || self.hung_up.get() {
+            return usize::MAX;
+        }
+        self.replay.borrow().room_after(self.taken.get())
+    }
+
+    /// Everything before this offset was read.
+    pub(super) fn take(&self, offset: u64) {
+        if offset > self.taken.get() {
+            self.taken.set(offset.min(self.replay.borrow().range().to));
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// At most so much is sent to a reader whose word is waited for that it has come.
+    pub(crate) fn window(&self) -> usize {
+        (self.replay.borrow().capacity() / 2).max(1)
     }
 
     fn input_gone(&self) -> bool {
@@ -210,6 +241,7 @@ impl Process {
             pty: self.size.get(),
             stdin: self.input.borrow().is_some() && exit.is_none(),
             on_disconnect: self.on_disconnect,
+            on_overflow: self.on_overflow,
             state: if exit.is_some() { State::Exited } else { State::Running },
             started_at: timestamp::milliseconds(self.started),
             ended_at,

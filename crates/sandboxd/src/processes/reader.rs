@@ -1,5 +1,5 @@
-//! Reads the output of a process at its own pace. Whoever is too slow loses what is no longer kept, and is told; only a patient
-//! reader, of whom there is at most one, makes the process wait.
+//! Reads the output of a process at its own pace. Whoever is too slow loses what is no longer kept, and is told, unless the
+//! process was started to wait for its reader.
 
 use std::rc::Rc;
 
@@ -10,7 +10,16 @@ use crate::wire::processes::{Exit, Stream};
 pub(crate) struct Reader {
     process: Rc<Process>,
     position: u64,
-    patient: bool,
+    taking: Taking,
+}
+
+/// When something counts as read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taking {
+    /// As soon as it is sent.
+    Sent,
+    /// When somebody asks for what follows it, and so has it.
+    Asked,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,14 +30,15 @@ pub(crate) enum Next {
 }
 
 impl Reader {
-    pub(crate) fn from(process: Rc<Process>, position: u64) -> Self {
-        Self { process, position, patient: false }
+    pub(crate) fn from(process: Rc<Process>, position: u64, taking: Taking) -> Self {
+        process.take(position);
+        Self { process, position, taking }
     }
 
-    /// From the beginning, for whoever started it: nothing is lost.
-    pub(crate) fn patient(process: Rc<Process>) -> Self {
-        process.patient.set(Some(0));
-        Self { process, position: 0, patient: true }
+    /// Goes to the first byte that is there, if it is behind that, and says where it is.
+    pub(crate) fn skip_lost(&mut self) -> u64 {
+        self.position = self.position.max(self.process.replay.borrow().range().from);
+        self.position
     }
 
     /// Waits for the next. At most so many bytes.
@@ -60,18 +70,8 @@ impl Reader {
             Next::Lost { to, .. } => self.position = *to,
             Next::End(_) => {}
         }
-        if self.patient {
-            self.process.patient.set(Some(self.position));
-            self.process.changed.notify_waiters();
-        }
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        if self.patient {
-            self.process.patient.set(None);
-            self.process.changed.notify_waiters();
+        if self.taking == Taking::Sent {
+            self.process.take(self.position);
         }
     }
 }

@@ -47,6 +47,16 @@ impl Replay {
         OutputKept { from: self.begin(), to: self.end }
     }
 
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// How many bytes can come before one is dropped that is not before this offset.
+    pub(crate) fn room_after(&self, offset: u64) -> usize {
+        let wanted = self.end.saturating_sub(offset);
+        self.capacity.saturating_sub(usize::try_from(wanted).unwrap_or(usize::MAX))
+    }
+
     pub(crate) fn push(&mut self, stream: Stream, bytes: &[u8]) {
         for part in bytes.chunks(PIECE) {
             self.push_part(stream, part);
@@ -172,6 +182,19 @@ mod tests {
                 }
             }
             prop_assert_eq!(&seen, &model[begin..]);
+        }
+
+        #[test]
+        fn what_there_is_room_for_drops_nothing_that_is_wanted(
+            before in 0_usize..300, capacity in 1_usize..100, offset in 0_u64..300,
+        ) {
+            let mut replay = Replay::new(capacity);
+            replay.push(Stream::Stdout, &vec![0; before]);
+            let first = replay.range().from.max(offset.min(replay.range().to));
+            replay.push(Stream::Stderr, &vec![0; replay.room_after(first)]);
+            prop_assert!(replay.range().from <= first);
+            replay.push(Stream::Stdout, b"x");
+            prop_assert!(replay.range().from > first || first == replay.range().to - 1);
         }
 
         #[test]

@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use super::launch::Launch;
 use super::process::{Ended, Process};
-use super::reader::{Next, Reader};
+use super::reader::{Next, Reader, Taking};
 use super::{Keep, Processes};
 use crate::failure::Failure;
-use crate::wire::processes::Stream;
+use crate::wire::processes::{OnOverflow, Stream};
 
 const CHUNK: usize = 64 * 1024;
 
@@ -21,14 +21,15 @@ pub(crate) struct Outcome {
     pub(crate) ended: Ended,
 }
 
-/// A process that lives as long as this.
+/// A process that lives as long as this, and waits for whoever has it.
 pub(crate) struct Waited {
     processes: Rc<Processes>,
     pub(crate) process: Rc<Process>,
 }
 
 impl Waited {
-    pub(crate) fn start(processes: &Rc<Processes>, launch: Launch) -> Result<Self, Failure> {
+    pub(crate) fn start(processes: &Rc<Processes>, mut launch: Launch) -> Result<Self, Failure> {
+        launch.on_overflow = OnOverflow::Wait;
         let process = processes.start(launch, Keep::WhileWaitedFor)?;
         Ok(Self { processes: processes.clone(), process })
     }
@@ -44,7 +45,7 @@ impl Drop for Waited {
 pub(crate) async fn run(processes: &Rc<Processes>, launch: Launch, most: usize) -> Result<Outcome, Failure> {
     let waited = Waited::start(processes, launch)?;
     let process = waited.process.clone();
-    let mut reader = Reader::patient(process.clone());
+    let mut reader = Reader::from(process.clone(), 0, Taking::Sent);
     let (mut stdout, mut stderr, mut truncated) = (Vec::new(), Vec::new(), false);
     loop {
         match reader.next(CHUNK).await {

@@ -2,9 +2,8 @@
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::JoinSet;
 
@@ -29,9 +28,7 @@ pub(super) async fn supervise(
         pumps.spawn_local(pump(process.clone(), stream, pipe));
     }
     ended(&process, timeout).await;
-    // Aborted at the end, when time is up.
-    let drained = async { while pumps.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(DRAIN, drained).await;
+    drained(&process, &mut pumps).await;
     drop(pumps);
     process.terminal.borrow_mut().take();
     process.input.borrow_mut().take();
@@ -54,30 +51,48 @@ async fn ended(process: &Process, timeout: Option<Duration>) {
     }
 }
 
+/// Until all was read, or whoever holds the output open has had their time. While it is our reader who is waited for, time stands
+/// still.
+async fn drained(process: &Process, pumps: &mut JoinSet<()>) {
+    let mut left = DRAIN;
+    while !pumps.is_empty() {
+        let begun = Instant::now();
+        let may_read = process.room() > 0;
+        tokio::select! {
+            biased;
+            _ = pumps.join_next() => {}
+            () = process.until(|| ((process.room() > 0) != may_read).then_some(())) => {}
+            () = tokio::time::sleep(left), if may_read => return,
+        }
+        if may_read {
+            left = left.saturating_sub(begun.elapsed());
+        }
+    }
+}
+
 async fn pump(process: Rc<Process>, stream: Stream, pipe: Rc<AsyncFd<OwnedFd>>) {
     let mut buffer = vec![0; CHUNK];
     loop {
-        process.until(|| has_room(&process).then_some(())).await;
-        let read = pipe.async_io(Interest::READABLE, |pipe| Ok(rustix::io::read(pipe, &mut buffer[..])?));
-        let read = tokio::select! {
+        process.until(|| (process.room() > 0).then_some(())).await;
+        let ready = tokio::select! {
             biased;
-            read = read => read,
+            ready = pipe.readable() => ready,
             () = process.until(|| process.hung_up.get().then_some(())) => return,
         };
-        match read {
+        let Ok(mut ready) = ready else { return };
+        // The other stream may have filled it up meanwhile.
+        let room = process.room().min(CHUNK);
+        if room == 0 {
+            continue;
+        }
+        match ready.try_io(|pipe| Ok(rustix::io::read(pipe, &mut buffer[..room])?)) {
+            Err(_would_block) => {}
             // A terminal ends by an error, and no other can be told to anybody.
-            Ok(0) | Err(_) => return,
-            Ok(read) => {
+            Ok(Ok(0) | Err(_)) => return,
+            Ok(Ok(read)) => {
                 process.replay.borrow_mut().push(stream, &buffer[..read]);
                 process.changed.notify_waiters();
             }
         }
     }
-}
-
-/// Where nothing may be lost, the process waits for its reader.
-fn has_room(process: &Process) -> bool {
-    let Some(position) = process.patient.get() else { return true };
-    let waiting = process.replay.borrow().range().to.saturating_sub(position);
-    process.hung_up.get() || waiting.saturating_add(CHUNK as u64) <= process.capacity as u64
 }

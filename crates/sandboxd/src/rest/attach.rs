@@ -17,7 +17,7 @@ use crate::http::frames::{Decoder, Message, Violation, encode, encode_binary};
 use crate::http::query::Query;
 use crate::http::websocket::{self, Input, Output};
 use crate::processes::process::{Follower, Process};
-use crate::processes::reader::{Next, Reader};
+use crate::processes::reader::{Next, Reader, Taking};
 use crate::processes::signals;
 use crate::server::Server;
 use crate::wire::processes::{Order, stream_byte};
@@ -44,7 +44,7 @@ async fn session(process: Rc<Process>, from: u64, upgrade: OnUpgrade, _follower:
     let (replies, answers) = mpsc::channel(4);
     // Whichever ends first ends both: the output, when the process has ended, or the input, when the client has.
     tokio::select! {
-        () = send(Reader::from(process.clone(), from), output, answers) => {}
+        () = send(Reader::from(process.clone(), from, Taking::Sent), output, answers) => {}
         () = receive(&process, input, replies) => {}
     }
 }

@@ -14,9 +14,10 @@ use crate::http::answer;
 use crate::http::payload::Reply;
 use crate::http::query::Query;
 use crate::processes::launch::Launch;
+use crate::processes::process::Process;
 use crate::processes::{Keep, signals};
 use crate::server::Server;
-use crate::wire::processes::{ProcessList, SendSignal, StartProcess, TerminalSize};
+use crate::wire::processes::{ProcessList, SendSignal, StartProcess, Taken, TerminalSize};
 
 const SHELL: &str = "/bin/sh";
 /// A year, beyond which clocks cannot count.
@@ -47,6 +48,7 @@ fn launch(server: &Server, asked: StartProcess) -> Result<Launch, Failure> {
         input: asked.stdin,
         tag: asked.tag,
         on_disconnect: asked.on_disconnect,
+        on_overflow: asked.on_overflow,
         timeout,
         ..Launch::new(command, directory(server, asked.cwd.as_deref())?)
     })
@@ -115,6 +117,10 @@ pub(super) async fn resize(server: &Server, request: Request<Incoming>, id: u32)
 pub(super) async fn input(server: &Server, request: Request<Incoming>, query: &Query, id: u32) -> Answer {
     let process = server.processes.find(id)?;
     let close = query.flag("close")?;
+    if query.flag("partial")? {
+        let body = server.small_body(request).await?;
+        return some_input(&process, &body, close).await;
+    }
     let mut chunks = server.large_body(request);
     while let Some(bytes) = chunks.next().await? {
         process.write(&bytes).await?;
@@ -123,6 +129,15 @@ pub(super) async fn input(server: &Server, request: Request<Incoming>, query: &Q
         process.close_input().await?;
     }
     Ok(done())
+}
+
+/// For whoever reads its output too, and cannot do both at a time: answers when it waits for them.
+async fn some_input(process: &Process, bytes: &[u8], close: bool) -> Answer {
+    let taken = process.write_some(bytes).await?;
+    if close && taken == bytes.len() {
+        process.close_input().await?;
+    }
+    Ok(answer::ok(&Taken { taken: taken as u64 }))
 }
 
 /// Answers when it has ended, or with `?timeout=SECONDS` when that is over; what it says tells which.

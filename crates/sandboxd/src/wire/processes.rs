@@ -31,6 +31,8 @@ pub struct StartProcess {
     pub tag: Option<String>,
     #[serde(default)]
     pub on_disconnect: OnDisconnect,
+    #[serde(default)]
+    pub on_overflow: OnOverflow,
     /// After so long its process group is killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<f64>,
@@ -52,6 +54,17 @@ pub enum OnDisconnect {
     Kill,
 }
 
+/// What becomes of output that nobody has read when there is no room for more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnOverflow {
+    /// The oldest goes, and whoever asks for it is told.
+    #[default]
+    Drop,
+    /// None of it goes: the process waits for its reader, as at a pipe.
+    Wait,
+}
+
 /// A process, as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,6 +81,8 @@ pub struct Process {
     /// Whether it still takes input.
     pub stdin: bool,
     pub on_disconnect: OnDisconnect,
+    #[serde(default)]
+    pub on_overflow: OnOverflow,
     pub state: State,
     /// RFC 3339, in UTC.
     pub started_at: String,
@@ -119,6 +134,13 @@ pub struct SendSignal {
     pub signal: SignalName,
 }
 
+/// The answer to `POST /v1/processes/{id}/stdin?partial=true`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// How many bytes of the body it took. Less than all means that its output is to be read first.
+    pub taken: u64,
+}
+
 /// `"SIGTERM"`, `"TERM"` or `15`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -135,6 +157,9 @@ pub enum Stream {
     Stderr,
     Pty,
 }
+
+/// The header of raw output that says at which offset it begins.
+pub const OUTPUT_FROM: &str = "x-sandboxd-output-from";
 
 /// A line of `GET /v1/processes/{id}/output`, and a text message of `/attach`, where data is in binary messages instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

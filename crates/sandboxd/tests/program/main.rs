@@ -15,6 +15,8 @@ mod legacy;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod output;
+#[cfg(test)]
 mod processes;
 #[cfg(test)]
 mod races;
