@@ -10,6 +10,7 @@ pub(crate) mod list;
 pub(crate) mod path;
 pub(crate) mod remove;
 pub(crate) mod root;
+pub(crate) mod stat;
 pub(crate) mod transfer;
 pub(crate) mod upload;
 mod walk;

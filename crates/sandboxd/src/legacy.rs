@@ -9,7 +9,7 @@ mod words;
 use std::fs::File;
 use std::rc::Rc;
 
-use http::{Method, Request, StatusCode};
+use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use rustix::fs::OFlags;
 use serde_json::json;
@@ -20,26 +20,17 @@ use crate::files::list::list;
 use crate::files::path::{self, Inside};
 use crate::files::{self, blocking};
 use crate::http::payload::Reply;
-use crate::http::route::Route;
+use crate::http::route::{Found, Route};
 use crate::http::{answer, file};
 use crate::server::Server;
 use crate::settings::limits::size;
 use crate::wire::legacy::{Existence, Listed, Message};
 
-pub(crate) async fn handle(server: Rc<Server>, request: Request<Incoming>, route: Route<'_>) -> Reply {
-    if route == Route::Elsewhere {
-        return answer::json(StatusCode::NOT_FOUND, &json!({"detail": "Not Found"}));
+pub(crate) async fn handle(server: Rc<Server>, request: Request<Incoming>, found: Found<'_>) -> Reply {
+    if !found.allows(request.method().as_str()) {
+        return answer::not_allowed(found.methods, &json!({"detail": "Method Not Allowed"}));
     }
-    let allowed = match route {
-        Route::Execute | Route::Upload => "POST",
-        _ => "GET, HEAD",
-    };
-    let is_post = *request.method() == Method::POST;
-    let is_get = [Method::GET, Method::HEAD].contains(request.method());
-    if (allowed == "POST" && !is_post) || (allowed != "POST" && !is_get) {
-        return answer::not_allowed(allowed, &json!({"detail": "Method Not Allowed"}));
-    }
-    match route {
+    match found.route {
         Route::Home => answer::ok(&json!({"status": "ok", "message": "Sandbox Runtime is active."})),
         Route::Execute => execute::execute(&server, request).await,
         Route::Upload => upload::upload(&server, request).await,

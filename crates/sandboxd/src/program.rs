@@ -12,6 +12,7 @@ use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 
 use crate::files::root::Root;
+use crate::http::route;
 use crate::processes::Processes;
 use crate::server::Server;
 use crate::settings::{self, HELP, Settings, Task, limits};
@@ -49,6 +50,11 @@ pub fn run() -> ExitCode {
             ExitCode::from(MISUSE)
         }
     }
+}
+
+/// Every endpoint of HTTP that is served: a path, where `{path}` and `{id}` stand for what is asked for, and its methods.
+pub fn endpoints() -> impl Iterator<Item = (&'static str, &'static str)> {
+    route::table().into_iter().map(|endpoint| (endpoint.pattern, endpoint.methods))
 }
 
 fn said(text: &str) -> ExitCode {

@@ -1,11 +1,12 @@
-//! Everything below `/v1`: the files, health and metadata of upstream's sandboxd, and processes, watches, directories, archives,
-//! moves and copies, which are ours.
+//! Everything below `/v1`: the files, health and metadata of upstream's sandboxd, and processes, facts, watches, directories,
+//! archives, moves and copies, which are ours.
 
 mod archive;
 mod attach;
 mod files;
 mod output;
 mod processes;
+mod stat;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use crate::files::path;
 use crate::http::answer;
 use crate::http::payload::Reply;
 use crate::http::query::Query;
-use crate::http::route::{Part, Route};
+use crate::http::route::{Found, Part, Route};
 use crate::server::Server;
 use crate::wire::files::{Health, Metadata};
 
@@ -32,39 +33,36 @@ pub(crate) use processes::{check_size, directory};
 
 type Answer = Result<Reply, Failure>;
 
-pub(crate) async fn handle(server: Rc<Server>, request: Request<Incoming>, route: Route<'_>) -> Reply {
+pub(crate) async fn handle(server: Rc<Server>, request: Request<Incoming>, found: Found<'_>) -> Reply {
+    if !found.allows(request.method().as_str()) {
+        return not_allowed(found.methods);
+    }
     let query = Query::parse(request.uri().query());
-    let answered = answer(&server, request, &query, route).await;
+    let answered = answer(&server, request, &query, found.route).await;
     answered.unwrap_or_else(|failure| answer::failure(&failure))
 }
 
 async fn answer(server: &Rc<Server>, request: Request<Incoming>, query: &Query, route: Route<'_>) -> Answer {
     let method = request.method().clone();
     match (route, &method) {
-        (Route::Health, &Method::GET | &Method::HEAD) => health(server),
-        (Route::Metadata, &Method::GET) => {
-            Ok(answer::ok(&metadata(&server.settings.metadata_prefix, std::env::vars())))
-        }
+        (Route::Health, _) => health(server),
+        (Route::Metadata, _) => Ok(answer::ok(&metadata(&server.settings.metadata_prefix, std::env::vars()))),
         (Route::Files(path), &Method::GET | &Method::HEAD) => files::read(server, &request, path).await,
+        (Route::Stat(path), _) => stat::stat(server, query, path).await,
         (Route::Files(path), &Method::PUT) => files::write(server, request, query, path).await,
         (Route::Files(path), &Method::DELETE) => files::delete(server, query, path).await,
-        (Route::Directories(path), &Method::POST | &Method::PUT) => files::make(server, query, path).await,
-        (Route::Move, &Method::POST) => files::rename(server, request).await,
-        (Route::Copy, &Method::POST) => files::copy(server, request).await,
+        (Route::Directories(path), _) => files::make(server, query, path).await,
+        (Route::Move, _) => files::rename(server, request).await,
+        (Route::Copy, _) => files::copy(server, request).await,
         (Route::Archive(path), &Method::GET) => archive::read(server, path).await,
         (Route::Archive(path), &Method::PUT) => archive::write(server, request, path).await,
-        (Route::Watch(path), &Method::GET) => watch::watch(server, query, path).await,
+        (Route::Watch(path), _) => watch::watch(server, query, path).await,
         (Route::Processes, &Method::GET) => Ok(processes::list(server, query)),
         (Route::Processes, &Method::POST) => processes::start(server, request).await,
         (Route::Process(id), &Method::GET) => processes::get(server, id),
         (Route::Process(id), &Method::DELETE) => processes::remove(server, id),
-        (Route::ProcessPart(id, part), method) => {
-            process_part(server, request, query, (id, part), method).await
-        }
-        (Route::Nothing, _) => {
-            Err(Failure::not_found("there is no such endpoint; docs/sandboxd.md lists them"))
-        }
-        (route, _) => Ok(not_allowed(&route)),
+        (Route::ProcessPart(id, part), _) => process_part(server, request, query, id, part).await,
+        _ => Err(Failure::not_found("there is no such endpoint; docs/sandboxd.md lists them")),
     }
 }
 
@@ -72,32 +70,20 @@ async fn process_part(
     server: &Rc<Server>,
     request: Request<Incoming>,
     query: &Query,
-    (id, part): (u32, Part),
-    method: &Method,
+    id: u32,
+    part: Part,
 ) -> Answer {
-    match (part, method) {
-        (Part::Signal, &Method::POST) => processes::signal(server, request, id).await,
-        (Part::Resize, &Method::POST) => processes::resize(server, request, id).await,
-        (Part::Stdin, &Method::POST) => processes::input(server, request, query, id).await,
-        (Part::Wait, &Method::GET) => processes::wait(server, query, id).await,
-        (Part::Output, &Method::GET) => output::output(server, query, id),
-        (Part::Attach, &Method::GET) => attach::attach(server, request, query, id),
-        _ => Ok(not_allowed(&Route::ProcessPart(id, part))),
+    match part {
+        Part::Signal => processes::signal(server, request, id).await,
+        Part::Resize => processes::resize(server, request, id).await,
+        Part::Stdin => processes::input(server, request, query, id).await,
+        Part::Wait => processes::wait(server, query, id).await,
+        Part::Output => output::output(server, query, id),
+        Part::Attach => attach::attach(server, request, query, id),
     }
 }
 
-fn not_allowed(route: &Route<'_>) -> Reply {
-    let allowed = match route {
-        Route::Files(_) => "GET, HEAD, PUT, DELETE",
-        Route::Directories(_)
-        | Route::Move
-        | Route::Copy
-        | Route::ProcessPart(_, Part::Signal | Part::Resize | Part::Stdin) => "POST",
-        Route::Archive(_) => "GET, PUT",
-        Route::Processes => "GET, POST",
-        Route::Process(_) => "GET, DELETE",
-        _ => "GET",
-    };
+fn not_allowed(allowed: &'static str) -> Reply {
     let message = format!("this endpoint knows {allowed}");
     answer::not_allowed(allowed, &serde_json::json!({"code": "INVALID_ARGUMENT", "message": message}))
 }

@@ -16,7 +16,7 @@ use crate::files::path::Inside;
 use crate::files::root::Root;
 use crate::http::body::Chunks;
 use crate::http::payload::Served;
-use crate::http::route::Route;
+use crate::http::route::{self, Found};
 use crate::http::{answer, connection};
 use crate::processes::Processes;
 use crate::settings::Settings;
@@ -82,19 +82,19 @@ impl Server {
             return Ok(grpc::handle(self, request).await);
         }
         let path = request.uri().path().to_owned();
-        let route = Route::of(&path);
-        if let Err(failure) = self.admit(&request, &route) {
+        let found = route::find(&path);
+        if let Err(failure) = self.admit(&request, &found) {
             return Ok(answer::failure(&failure));
         }
-        Ok(if route.is_legacy() {
-            legacy::handle(self, request, route).await
+        Ok(if found.route.is_legacy() {
+            legacy::handle(self, request, found).await
         } else {
-            rest::handle(self, request, route).await
+            rest::handle(self, request, found).await
         })
     }
 
-    fn admit(&self, request: &Request<Incoming>, route: &Route<'_>) -> Result<(), Failure> {
-        if !route.is_open() {
+    fn admit(&self, request: &Request<Incoming>, found: &Found<'_>) -> Result<(), Failure> {
+        if !found.is_open() {
             self.settings.access.check(request.headers(), timestamp::unix_now())?;
         }
         let is_harmless = [Method::GET, Method::HEAD].contains(request.method())

@@ -13,6 +13,7 @@ pub(crate) enum Route<'a> {
     Health,
     Metadata,
     Files(&'a str),
+    Stat(&'a str),
     Directories(&'a str),
     Archive(&'a str),
     Move,
@@ -37,48 +38,117 @@ pub(crate) enum Part {
     Attach,
 }
 
-/// A prefix, and what is behind it.
-type Kind<'a> = (&'static str, fn(&'a str) -> Route<'a>);
+/// A line of the table of all that is served.
+pub(crate) struct Endpoint<'a> {
+    /// `{path}` is all that follows, or nothing; `{id}` is a number.
+    pub(crate) pattern: &'static str,
+    /// As `Allow` has them.
+    pub(crate) methods: &'static str,
+    access: Access,
+    kind: Kind<'a>,
+}
 
-impl<'a> Route<'a> {
-    pub(crate) fn of(path: &'a str) -> Self {
-        match path {
-            "/" | "" => Self::Home,
-            "/execute" => Self::Execute,
-            "/upload" => Self::Upload,
-            "/v1/health" => Self::Health,
-            "/v1/metadata" => Self::Metadata,
-            "/v1/move" => Self::Move,
-            "/v1/copy" => Self::Copy,
-            "/v1/processes" | "/v1/processes/" => Self::Processes,
-            path => Self::below(path),
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// It is answered to whoever asks: probes have no tokens.
+    Open,
+    Token,
+}
+
+enum Kind<'a> {
+    Plain(Route<'a>),
+    Path(fn(&'a str) -> Route<'a>),
+    Process(fn(u32) -> Route<'a>),
+    Part(Part),
+}
+
+/// What a path means, and who may do what with it.
+pub(crate) struct Found<'a> {
+    pub(crate) route: Route<'a>,
+    /// None where there is nothing.
+    pub(crate) methods: &'static str,
+    access: Access,
+}
+
+/// Everything that is served over plain HTTP; gRPC is beside it.
+pub(crate) fn table<'a>() -> [Endpoint<'a>; 24] {
+    use Kind::{Part as Of, Path, Plain, Process};
+    let endpoint = |pattern, methods, kind| Endpoint { pattern, methods, access: Access::Token, kind };
+    let probe =
+        |pattern, route| Endpoint { pattern, methods: "GET, HEAD", access: Access::Open, kind: Plain(route) };
+    [
+        probe("/", Route::Home),
+        probe("/v1/health", Route::Health),
+        endpoint("/execute", "POST", Plain(Route::Execute)),
+        endpoint("/upload", "POST", Plain(Route::Upload)),
+        endpoint("/download/{path}", "GET, HEAD", Path(Route::Download)),
+        endpoint("/list/{path}", "GET, HEAD", Path(Route::List)),
+        endpoint("/exists/{path}", "GET, HEAD", Path(Route::Exists)),
+        endpoint("/v1/metadata", "GET", Plain(Route::Metadata)),
+        endpoint("/v1/files/{path}", "GET, HEAD, PUT, DELETE", Path(Route::Files)),
+        endpoint("/v1/stat/{path}", "GET, HEAD", Path(Route::Stat)),
+        endpoint("/v1/directories/{path}", "POST, PUT", Path(Route::Directories)),
+        endpoint("/v1/archive/{path}", "GET, PUT", Path(Route::Archive)),
+        endpoint("/v1/watch/{path}", "GET", Path(Route::Watch)),
+        endpoint("/v1/move", "POST", Plain(Route::Move)),
+        endpoint("/v1/copy", "POST", Plain(Route::Copy)),
+        endpoint("/v1/processes", "GET, POST", Plain(Route::Processes)),
+        endpoint("/v1/processes/", "GET, POST", Plain(Route::Processes)),
+        endpoint("/v1/processes/{id}", "GET, DELETE", Process(Route::Process)),
+        endpoint("/v1/processes/{id}/signal", "POST", Of(Part::Signal)),
+        endpoint("/v1/processes/{id}/resize", "POST", Of(Part::Resize)),
+        endpoint("/v1/processes/{id}/stdin", "POST", Of(Part::Stdin)),
+        endpoint("/v1/processes/{id}/wait", "GET", Of(Part::Wait)),
+        endpoint("/v1/processes/{id}/output", "GET", Of(Part::Output)),
+        endpoint("/v1/processes/{id}/attach", "GET", Of(Part::Attach)),
+    ]
+}
+
+/// What is meant by a path.
+pub(crate) fn find(path: &str) -> Found<'_> {
+    let path = if path.is_empty() { "/" } else { path };
+    let found = table().into_iter().find_map(|endpoint| {
+        let route = endpoint.route(path)?;
+        Some(Found { route, methods: endpoint.methods, access: endpoint.access })
+    });
+    let nothing = if path.starts_with("/v1/") { Route::Nothing } else { Route::Elsewhere };
+    found.unwrap_or(Found { route: nothing, methods: "", access: Access::Token })
+}
+
+impl<'a> Endpoint<'a> {
+    fn route(&self, path: &'a str) -> Option<Route<'a>> {
+        match &self.kind {
+            Kind::Plain(route) => (path == self.pattern).then(|| route.clone()),
+            Kind::Path(route) => self.behind(path).map(route),
+            Kind::Process(route) => self.number(path).map(route),
+            Kind::Part(part) => self.number(path).map(|id| Route::ProcessPart(id, *part)),
         }
     }
 
-    fn below(path: &'a str) -> Self {
-        let kinds: [Kind<'a>; 7] = [
-            ("/download", Self::Download),
-            ("/list", Self::List),
-            ("/exists", Self::Exists),
-            ("/v1/files", Self::Files),
-            ("/v1/directories", Self::Directories),
-            ("/v1/archive", Self::Archive),
-            ("/v1/watch", Self::Watch),
-        ];
-        let found = kinds.iter().find_map(|(prefix, route)| {
-            let rest = path.strip_prefix(prefix)?;
-            // `/list` alone is the root, and `/listing` is something else.
-            (rest.is_empty()).then_some("").or_else(|| rest.strip_prefix('/')).map(route)
-        });
-        let nothing = if path.starts_with("/v1/") { Self::Nothing } else { Self::Elsewhere };
-        found.or_else(|| process(path)).unwrap_or(nothing)
+    /// `/list` alone is the root, and `/listing` is something else.
+    fn behind(&self, path: &'a str) -> Option<&'a str> {
+        let rest = path.strip_prefix(self.pattern.strip_suffix("/{path}")?)?;
+        if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
     }
 
-    /// Whether it is answered to whoever asks: probes have no tokens.
+    fn number(&self, path: &str) -> Option<u32> {
+        let (before, after) = self.pattern.split_once("{id}")?;
+        path.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+    }
+}
+
+impl Found<'_> {
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Self::Home | Self::Health)
+        self.access == Access::Open
     }
 
+    /// Where there is nothing, no method is wrong.
+    pub(crate) fn allows(&self, method: &str) -> bool {
+        self.methods.is_empty() || self.methods.split(", ").any(|known| known == method)
+    }
+}
+
+impl Route<'_> {
     /// Refusals below `/v1` have another form than those of the legacy runtime.
     pub(crate) fn is_legacy(&self) -> bool {
         matches!(
@@ -94,64 +164,67 @@ impl<'a> Route<'a> {
     }
 }
 
-fn process(path: &str) -> Option<Route<'_>> {
-    let rest = path.strip_prefix("/v1/processes/")?;
-    let (id, part) = rest.split_once('/').map_or((rest, None), |(id, part)| (id, Some(part)));
-    let id = id.parse().ok()?;
-    Some(match part {
-        None => Route::Process(id),
-        Some("signal") => Route::ProcessPart(id, Part::Signal),
-        Some("resize") => Route::ProcessPart(id, Part::Resize),
-        Some("stdin") => Route::ProcessPart(id, Part::Stdin),
-        Some("wait") => Route::ProcessPart(id, Part::Wait),
-        Some("output") => Route::ProcessPart(id, Part::Output),
-        Some("attach") => Route::ProcessPart(id, Part::Attach),
-        Some(_) => Route::Nothing,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
+    fn of(path: &str) -> Route<'_> {
+        find(path).route
+    }
+
     #[test]
     fn every_spelling_of_the_root_is_answered_directly() {
-        assert_eq!(Route::of("/list"), Route::List(""));
-        assert_eq!(Route::of("/list/"), Route::List(""));
-        assert_eq!(Route::of("/list/."), Route::List("."));
-        assert_eq!(Route::of("/v1/files"), Route::Files(""));
-        assert_eq!(Route::of("/v1/files/%2E"), Route::Files("%2E"));
+        assert_eq!(of("/list"), Route::List(""));
+        assert_eq!(of("/list/"), Route::List(""));
+        assert_eq!(of("/list/."), Route::List("."));
+        assert_eq!(of("/v1/files"), Route::Files(""));
+        assert_eq!(of("/v1/files/%2E"), Route::Files("%2E"));
     }
 
     #[test]
     fn paths_stay_as_they_were_sent() {
-        assert_eq!(Route::of("/download/a%2Fb%20c"), Route::Download("a%2Fb%20c"));
-        assert_eq!(Route::of("/v1/files//abs/x"), Route::Files("/abs/x"));
+        assert_eq!(of("/download/a%2Fb%20c"), Route::Download("a%2Fb%20c"));
+        assert_eq!(of("/v1/files//abs/x"), Route::Files("/abs/x"));
     }
 
     #[test]
     fn processes_are_known_by_number() {
-        assert_eq!(Route::of("/v1/processes/7"), Route::Process(7));
-        assert_eq!(Route::of("/v1/processes/7/output"), Route::ProcessPart(7, Part::Output));
+        assert_eq!(of("/v1/processes/7"), Route::Process(7));
+        assert_eq!(of("/v1/processes/7/output"), Route::ProcessPart(7, Part::Output));
         for path in ["/v1/processes/x", "/v1/processes/7/what", "/v1/processes/7/output/x"] {
-            assert_eq!(Route::of(path), Route::Nothing, "{path}");
+            assert_eq!(of(path), Route::Nothing, "{path}");
         }
-        assert_eq!([Route::of("/listing"), Route::of("/agent")], [Route::Elsewhere, Route::Elsewhere]);
+        assert_eq!([of("/listing"), of("/agent")], [Route::Elsewhere, Route::Elsewhere]);
     }
 
     #[test]
     fn only_probes_are_open() {
-        let open = ["/", "/v1/health", "/execute", "/v1/files/x", "/v1/processes"]
-            .map(|path| Route::of(path).is_open());
-        assert_eq!(open, [true, true, false, false, false]);
+        let open = table().into_iter().filter(|endpoint| endpoint.access == Access::Open);
+        assert_eq!(open.map(|endpoint| endpoint.pattern).collect::<Vec<_>>(), ["/", "/v1/health"]);
+        assert!(find("").is_open() && !find("/v1/healthy").is_open() && !find("/v1/health/").is_open());
+    }
+
+    #[test]
+    fn every_line_of_the_table_is_found_by_what_it_says() {
+        for endpoint in table() {
+            let path = endpoint.pattern.replace("{id}", "7").replace("{path}", "a");
+            let first = table().into_iter().position(|other| other.route(&path).is_some()).unwrap();
+            assert_eq!(table()[first].pattern, endpoint.pattern, "another line is before it");
+        }
+    }
+
+    #[test]
+    fn methods_are_those_of_the_table() {
+        assert!(find("/v1/files/x").allows("PUT") && !find("/v1/files/x").allows("POST"));
+        assert!(!find("/v1/files/x").allows("PU") && find("/nothing").allows("POST"));
     }
 
     proptest! {
         #[test]
         fn nothing_breaks_it(path in "(/v1/processes)?/.*") {
-            let _ = Route::of(&path);
+            let _ = of(&path);
         }
     }
 }

@@ -36,6 +36,36 @@ pub enum EntryKind {
     Directory,
 }
 
+/// The answer to `GET /v1/stat/{path}`: one thing as it is, and not what it leads to unless that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    /// Below the root, which is `/`.
+    pub path: String,
+    #[serde(rename = "type")]
+    pub kind: StatKind,
+    pub size: u64,
+    /// Octal, with a zero in front, and with the bits above the permissions.
+    pub mode: String,
+    /// RFC 3339, in UTC, to the millisecond, like the other two.
+    pub modified_at: String,
+    pub accessed_at: String,
+    /// When the file, its name or its mode was changed last.
+    pub changed_at: String,
+    /// Where a link leads, as it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StatKind {
+    File,
+    Directory,
+    Link,
+    /// A pipe, a socket or a device.
+    Other,
+}
+
 /// The answer to `GET /v1/health`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {

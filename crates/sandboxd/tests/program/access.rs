@@ -5,7 +5,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use asb_sandboxd::token::{Claims, Mint};
 use serde_json::json;
 
-use super::grpc::Client;
 use super::service::Service;
 
 fn now() -> u64 {
@@ -35,43 +34,6 @@ fn only_a_token_for_this_sandbox_opens_it() {
     assert_eq!(status("Authorization", &format!("Bearer {}", token("uid-1", 0))), 401);
     assert_eq!(status("Authorization", &format!("Bearer {}", token("uid-1", 10_000))), 401);
     assert_eq!(status("Accept", "*/*"), 401);
-}
-
-#[test]
-fn every_door_is_closed_but_those_for_probes() {
-    let service = guarded();
-    for (method, path) in [
-        ("POST", "/execute"),
-        ("POST", "/upload"),
-        ("GET", "/download/x"),
-        ("GET", "/list"),
-        ("GET", "/exists/x"),
-        ("GET", "/v1/files"),
-        ("PUT", "/v1/files/x"),
-        ("DELETE", "/v1/files/x"),
-        ("GET", "/v1/metadata"),
-        ("POST", "/v1/directories/x"),
-        ("POST", "/v1/move"),
-        ("GET", "/v1/archive/"),
-        ("GET", "/v1/watch/"),
-        ("POST", "/v1/processes"),
-        ("GET", "/v1/processes/1/attach"),
-        ("GET", "/unknown"),
-    ] {
-        let reply = service.request(method, path, &[], b"");
-        assert_eq!((reply.status, reply.header("www-authenticate")), (401, "Bearer"), "{method} {path}");
-        assert_eq!(reply.json()["code"], "UNAUTHENTICATED");
-    }
-    assert_eq!((service.get("/").status, service.get("/v1/health").status), (200, 200));
-}
-
-#[test]
-fn grpc_asks_for_the_same_token() {
-    let service = guarded();
-    let mut client = Client::connect(&service);
-    assert_eq!(client.execute(&["true"]).unwrap_err().0, 16);
-    client.token = Some(token("uid-1", 60));
-    assert_eq!(client.execute(&["true"]).unwrap().exit_code, 0);
 }
 
 #[test]

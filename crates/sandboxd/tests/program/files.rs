@@ -95,6 +95,37 @@ fn a_directory_is_listed() {
 }
 
 #[test]
+fn the_facts_of_one_path_are_told() {
+    let service = Service::start();
+    service.put("/v1/files/dir/file?mode=0640", b"1234");
+    fs::set_permissions(service.root().join("dir"), fs::Permissions::from_mode(0o1777)).unwrap();
+    symlink("file", service.root().join("dir/link")).unwrap();
+    symlink("/etc/passwd", service.root().join("out")).unwrap();
+    let look = |path: &str| {
+        let reply = service.get(path);
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+        let stat = reply.json();
+        json!([stat["path"], stat["type"], stat["mode"], stat["target"]])
+    };
+    assert_eq!(look("/v1/stat/dir/file"), json!(["/dir/file", "file", "0640", null]));
+    assert_eq!(look("/v1/stat/dir"), json!(["/dir", "directory", "01777", null]));
+    assert_eq!(look("/v1/stat/dir/link"), json!(["/dir/link", "link", "0777", "file"]));
+    assert_eq!(look("/v1/stat/dir/link?follow=true"), json!(["/dir/link", "file", "0640", null]));
+    assert_eq!(look("/v1/stat/out"), json!(["/out", "link", "0777", "/etc/passwd"]));
+    assert_eq!(look("/v1/stat/")[0], "/");
+    assert_eq!(code(&service.get("/v1/stat/out?follow=true")), refused(403, "PERMISSION_DENIED"));
+    assert_eq!(code(&service.get("/v1/stat/none")), refused(404, "NOT_FOUND"));
+    assert_eq!(code(&service.get("/v1/stat/dir/file/x")), refused(404, "NOT_FOUND"));
+    assert_eq!(service.request("HEAD", "/v1/stat/dir", &[], b"").status, 200);
+    let stat = service.get("/v1/stat/dir/file").json();
+    assert_eq!(stat["size"], 4);
+    for time in ["modified_at", "accessed_at", "changed_at"] {
+        let text = stat[time].as_str().unwrap();
+        assert!(text.len() == 24 && text.starts_with("20") && text.ends_with('Z'), "{time}: {text}");
+    }
+}
+
+#[test]
 fn files_and_trees_are_deleted() {
     let service = Service::start();
     service.put("/v1/files/dir/file", b"x");

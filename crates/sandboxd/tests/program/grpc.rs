@@ -48,20 +48,38 @@ struct Answers {
 
 impl Client {
     pub(crate) fn connect(service: &Service) -> Self {
+        Self::connect_to(service.port)
+    }
+
+    pub(crate) fn connect_to(port: u16) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let sender = runtime.block_on(async {
-            let stream = TcpStream::connect(("127.0.0.1", service.port)).await.unwrap();
+            let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
             let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
             tokio::spawn(connection);
             sender
         });
-        Self { runtime, sender, port: service.port, token: None, timeout: None }
+        Self { runtime, sender, port, token: None, timeout: None }
     }
 
     fn call(&mut self, method: &str, message: &impl Message) -> Answers {
         let mut body = vec![0];
         body.extend(u32::try_from(message.encoded_len()).unwrap().to_be_bytes());
         body.extend(message.encode_to_vec());
+        self.send(method, body)
+    }
+
+    /// How a call ends whose body is this, whatever that is.
+    pub(crate) fn status(&mut self, method: &str, body: &[u8]) -> u16 {
+        let mut answers = self.send(method, body.to_vec());
+        loop {
+            if let Err((status, _)) = self.next::<()>(&mut answers) {
+                return status;
+            }
+        }
+    }
+
+    fn send(&mut self, method: &str, body: Vec<u8>) -> Answers {
         let mut request = http::Request::post(format!("http://127.0.0.1:{}/{method}", self.port))
             .header("content-type", "application/grpc")
             .header("te", "trailers");

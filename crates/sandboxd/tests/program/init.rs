@@ -95,7 +95,7 @@ fn it_serves_while_its_command_runs_and_takes_everything_with_it() {
         plain_on(port, &["sh", "-c", "echo ready; read x; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
     assert_eq!(line(&mut child), "ready");
     let home = tempfile::tempdir().unwrap();
-    let mut service = Service { child, port, home };
+    let mut service = Service { child, port, ports: vec![port], home };
     let started = service
         .post("/v1/processes", &json!({"shell": "trap '' TERM; echo on; while :; do sleep 1000; done"}));
     let pid = started.json()["pid"].as_i64().unwrap();

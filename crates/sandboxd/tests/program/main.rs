@@ -5,6 +5,8 @@ mod access;
 #[cfg(test)]
 mod attach;
 #[cfg(test)]
+mod doors;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod grpc;

@@ -37,20 +37,12 @@ impl Reply {
 
 impl Service {
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
+        connect(self.port)
     }
 
     /// Sends the head and leaves the connection to whoever reads from it.
     pub(crate) fn open(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> TcpStream {
-        let mut stream = self.connect();
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n");
-        for (name, value) in headers {
-            head.extend([name, ": ", value, "\r\n"]);
-        }
-        stream.write_all((head + "\r\n").as_bytes()).unwrap();
-        stream
+        open(self.port, method, path, headers)
     }
 
     pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
@@ -78,6 +70,22 @@ impl Service {
     pub(crate) fn delete(&self, path: &str) -> Reply {
         self.request("DELETE", path, &[], b"")
     }
+}
+
+pub(crate) fn connect(port: u16) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+pub(crate) fn open(port: u16, method: &str, path: &str, headers: &[(&str, &str)]) -> TcpStream {
+    let mut stream = connect(port);
+    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n");
+    for (name, value) in headers {
+        head.extend([name, ": ", value, "\r\n"]);
+    }
+    stream.write_all((head + "\r\n").as_bytes()).unwrap();
+    stream
 }
 
 pub(crate) fn read(stream: &mut impl BufRead, method: &str) -> Reply {

@@ -14,6 +14,8 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_sandboxd");
 pub(crate) struct Service {
     pub(crate) child: Child,
     pub(crate) port: u16,
+    /// All three, if they are open.
+    pub(crate) ports: Vec<u16>,
     pub(crate) home: TempDir,
 }
 
@@ -24,10 +26,24 @@ impl Service {
 
     /// With more flags. The root is a directory of its own, with something beside it that nobody may reach.
     pub(crate) fn with(flags: &[&str]) -> Self {
+        Self::on(vec![free_port()], flags)
+    }
+
+    /// With all three ports open.
+    pub(crate) fn on_all_ports(flags: &[&str]) -> Self {
+        // Held until all are known, so that none is given twice.
+        let held = [0; 3].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+        let ports: Vec<u16> = held.iter().map(|one| one.local_addr().unwrap().port()).collect();
+        drop(held);
+        let [_, rest, grpc] = [0, 1, 2].map(|place: usize| ports[place].to_string());
+        Self::on(ports, &[&["--rest-port", &rest, "--grpc-port", &grpc], flags].concat())
+    }
+
+    fn on(ports: Vec<u16>, flags: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("root")).unwrap();
         std::fs::write(home.path().join("secret"), "outside").unwrap();
-        let port = free_port();
+        let port = ports[0];
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen-host", "127.0.0.1", "--rest-port", "0", "--grpc-port", "0"]);
         command.args(["--runtime-port", &port.to_string(), "--root-dir"]).arg(home.path().join("root"));
@@ -38,7 +54,7 @@ impl Service {
         // It says so when it listens.
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.contains("serving"), "{line}");
-        Self { child, port, home }
+        Self { child, port, ports, home }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
