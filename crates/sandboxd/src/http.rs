@@ -12,4 +12,5 @@ pub(crate) mod query;
 mod range;
 pub(crate) mod receive;
 pub(crate) mod route;
+pub(crate) mod stream;
 pub(crate) mod websocket;

@@ -32,21 +32,26 @@ pub(crate) struct Server {
     pub(crate) draining: Cell<bool>,
     transfers: Arc<Semaphore>,
     watchers: Arc<Semaphore>,
-    connections: Cell<u64>,
+    connections: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
 }
+
+/// How many are told at a time that there is no room. Others are turned away without a word.
+const REFUSALS: u64 = 64;
 
 impl Server {
     pub(crate) fn new(settings: Settings, root: Root, processes: Rc<Processes>) -> Rc<Self> {
         let limits = &settings.limits;
         Rc::new(Self {
-            transfers: Arc::new(Semaphore::new(size(limits.transfers))),
-            watchers: Arc::new(Semaphore::new(size(limits.watchers))),
+            transfers: places(limits.transfers),
+            watchers: places(limits.watchers),
+            connections: places(limits.connections),
+            refusals: places(REFUSALS),
             settings,
             root: Arc::new(root),
             processes,
             started: Instant::now(),
             draining: Cell::new(false),
-            connections: Cell::new(0),
         })
     }
 
@@ -62,15 +67,11 @@ impl Server {
     }
 
     fn take(self: Rc<Self>, stream: tokio::net::TcpStream) {
-        if self.connections.get() >= self.settings.limits.connections {
-            tokio::task::spawn_local(connection::refuse(stream));
-            return;
+        if let Ok(place) = self.connections.clone().try_acquire_owned() {
+            tokio::task::spawn_local(connection::serve(self, stream, place));
+        } else if let Ok(place) = self.refusals.clone().try_acquire_owned() {
+            tokio::task::spawn_local(connection::refuse(stream, place));
         }
-        self.connections.set(self.connections.get() + 1);
-        tokio::task::spawn_local(async move {
-            connection::serve(self.clone(), stream).await;
-            self.connections.set(self.connections.get() - 1);
-        });
     }
 
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
@@ -135,6 +136,10 @@ impl Server {
     pub(crate) fn inside(&self, path: &[u8]) -> Result<Inside, Failure> {
         Inside::parse_under(path, self.root.path())
     }
+}
+
+fn places(most: u64) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(size(most).min(Semaphore::MAX_PERMITS)))
 }
 
 fn busy(what: &str, most: u64) -> Failure {

@@ -2,49 +2,50 @@
 //! port only should get everything there.
 
 use std::io;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::stream::Stream;
 use crate::server::Server;
 use crate::settings::limits::size;
 
 /// What every connection of HTTP/2 begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const MOST_HEADERS: usize = 100;
-/// How often a client of HTTP/2 is asked whether it is still there, and how long it may take to say so.
+/// How often a client of HTTP/2 is asked whether it is still there, and how long it may take to say so, at most.
 const PING: Duration = Duration::from_secs(30);
 const WINDOW: u32 = 256 * 1024;
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\n\
     Content-Length: 70\r\n\r\n{\"code\":\"UNAVAILABLE\",\"message\":\"there are too many connections open\"}";
 
-pub(crate) async fn serve(server: Rc<Server>, mut stream: TcpStream) {
+pub(crate) async fn serve(server: Rc<Server>, mut stream: TcpStream, place: OwnedSemaphorePermit) {
     // Small answers should not wait for more to send.
     let _ = stream.set_nodelay(true);
     let patience = Duration::from_secs(server.settings.limits.idle_seconds);
     let Ok(Ok(begun)) = tokio::time::timeout(patience, beginning(&mut stream)).await else { return };
     let is_http2 = begun == PREFACE;
-    let stream = TokioIo::new(Rewound { begun, stream });
+    let stream = TokioIo::new(Stream::new(begun, stream, place));
     // How a connection ended is the client's business.
     if is_http2 { serve_http2(server, stream).await } else { serve_http1(server, stream).await }
 }
 
 /// Says that there is no room.
-pub(crate) async fn refuse(mut stream: TcpStream) {
+pub(crate) async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
+    let mut stream = Stream::new(Vec::new(), stream, place);
     let _ = stream.write_all(BUSY).await;
     let _ = stream.shutdown().await;
 }
 
-async fn serve_http1(server: Rc<Server>, stream: TokioIo<Rewound>) {
+async fn serve_http1(server: Rc<Server>, stream: TokioIo<Stream>) {
     let limits = &server.settings.limits;
     let mut builder = http1::Builder::new();
     builder
@@ -59,8 +60,9 @@ async fn serve_http1(server: Rc<Server>, stream: TokioIo<Rewound>) {
     let _ = builder.serve_connection(stream, service).with_upgrades().await;
 }
 
-async fn serve_http2(server: Rc<Server>, stream: TokioIo<Rewound>) {
+async fn serve_http2(server: Rc<Server>, stream: TokioIo<Stream>) {
     let limits = &server.settings.limits;
+    let ping = PING.min(Duration::from_secs(limits.idle_seconds));
     let mut builder = http2::Builder::new(Local);
     builder
         .timer(TokioTimer::new())
@@ -69,8 +71,8 @@ async fn serve_http2(server: Rc<Server>, stream: TokioIo<Rewound>) {
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(4 * WINDOW)
         .max_send_buf_size(WINDOW as usize)
-        .keep_alive_interval(PING)
-        .keep_alive_timeout(PING);
+        .keep_alive_interval(ping)
+        .keep_alive_timeout(ping);
     let service = service_fn(move |request| {
         let server = server.clone();
         async move { server.handle(request).await }
@@ -99,58 +101,6 @@ async fn beginning(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
             begun.truncate(length);
             return Ok(begun);
         }
-    }
-}
-
-/// A stream of which some was read already.
-struct Rewound {
-    begun: Vec<u8>,
-    stream: TcpStream,
-}
-
-impl AsyncRead for Rewound {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.begun.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(context, buffer);
-        }
-        let length = self.begun.len().min(buffer.remaining());
-        buffer.put_slice(&self.begun[..length]);
-        self.begun.drain(..length);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Rewound {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 }
 

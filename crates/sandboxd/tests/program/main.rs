@@ -7,7 +7,11 @@ mod attach;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod early;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
+mod floods;
 #[cfg(test)]
 mod grpc;
 #[cfg(test)]
