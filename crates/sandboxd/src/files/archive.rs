@@ -110,12 +110,19 @@ fn header(facts: &Facts, kind: EntryType, size: u64) -> Header {
     header
 }
 
-/// Writes what an archive holds below a directory, over what is there.
-pub(crate) fn unpack(root: &Root, inside: &Inside, input: impl Read) -> Result<(), Failure> {
+/// Writes what an archive holds below a directory, over what is there. At most so many entries, of any kind: what they cost is not
+/// their bytes alone.
+pub(crate) fn unpack(root: &Root, inside: &Inside, input: impl Read, most: u64) -> Result<(), Failure> {
     let mut archive = Archive::new(input);
     let mut names = LongNames::default();
-    for entry in archive.entries()?.raw(true) {
-        let mut entry = entry?;
+    for (number, entry) in (0..).zip(archive.entries().map_err(broken)?.raw(true)) {
+        if number >= most {
+            return Err(Failure::new(
+                Code::TooLarge,
+                format!("the archive has more than {most} entries, and that is the limit"),
+            ));
+        }
+        let mut entry = entry.map_err(broken)?;
         match entry.header().entry_type() {
             EntryType::GNULongName => names.path = Some(text(&mut entry)?),
             EntryType::GNULongLink => names.link = Some(text(&mut entry)?),
@@ -124,17 +131,28 @@ pub(crate) fn unpack(root: &Root, inside: &Inside, input: impl Read) -> Result<(
             _ => unpack_entry(root, inside, &mut entry, std::mem::take(&mut names))?,
         }
     }
+    // Programs fill archives up with zeros, and expect that somebody reads those.
+    io::copy(&mut archive.into_inner(), &mut io::sink())?;
     Ok(())
+}
+
+/// What is no error of the kernel is one of whoever wrote the archive.
+fn broken(error: io::Error) -> Failure {
+    match error.raw_os_error() {
+        Some(_) => Failure::from(error),
+        None => Failure::invalid(format!("the archive is broken: {error}")),
+    }
 }
 
 impl LongNames {
     fn read_pax(&mut self, list: &[u8]) -> Result<(), Failure> {
         for record in PaxExtensions::new(list) {
-            let record = record?;
+            let record = record.map_err(broken)?;
             match record.key_bytes() {
                 b"path" => self.path = Some(record.value_bytes().to_vec()),
                 b"linkpath" => self.link = Some(record.value_bytes().to_vec()),
                 b"size" => return Err(refused("a file of 8 GiB or more in the POSIX format")),
+                key if key.starts_with(b"GNU.sparse.") => return Err(refused("a sparse file")),
                 _ => {}
             }
         }
@@ -147,7 +165,7 @@ fn extension(entry: &mut Entry<impl Read>) -> Result<Vec<u8>, Failure> {
         return Err(refused("a name of more than 64 KiB"));
     }
     let mut bytes = Vec::new();
-    entry.read_to_end(&mut bytes)?;
+    entry.read_to_end(&mut bytes).map_err(broken)?;
     Ok(bytes)
 }
 
@@ -171,7 +189,7 @@ fn unpack_entry(
     let path = names.path.unwrap_or_else(|| entry.header().path_bytes().into_owned());
     let link = names.link.or_else(|| entry.header().link_name_bytes().map(std::borrow::Cow::into_owned));
     let at = below(inside, &path)?;
-    let mode = entry.header().mode()? & 0o7777;
+    let mode = entry.header().mode().map_err(broken)? & 0o7777;
     match entry.header().entry_type() {
         EntryType::Regular | EntryType::Continuous => unpack_file(root, &at, entry, mode),
         EntryType::Directory => match make_directory(root, &at, mode) {
@@ -194,7 +212,10 @@ fn below(inside: &Inside, path: &[u8]) -> Result<Inside, Failure> {
 
 fn unpack_file(root: &Root, at: &Inside, entry: &mut Entry<impl Read>, mode: u32) -> Result<(), Failure> {
     let mut upload = Upload::begin(root, at, mode)?;
-    io::copy(entry, upload.file())?;
+    let written = io::copy(entry, upload.file()).map_err(broken)?;
+    if written < entry.size() {
+        return Err(Failure::invalid(format!("the archive ends within {}", at.shown())));
+    }
     upload.finish()
 }
 
@@ -225,6 +246,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const MOST: u64 = 100;
 
     fn home() -> (tempfile::TempDir, Root) {
         let directory = tempfile::tempdir().unwrap();
@@ -263,7 +286,7 @@ mod tests {
         symlink("l".repeat(150), root.path().join("a/link")).unwrap();
         let mut archive = Vec::new();
         pack(&root, &Inside::parse(b"a").unwrap(), &mut archive).unwrap();
-        unpack(&root, &Inside::parse(b"b").unwrap(), &archive[..]).unwrap();
+        unpack(&root, &Inside::parse(b"b").unwrap(), &archive[..], MOST).unwrap();
         let file = root.path().join(long.replacen('a', "b", 1));
         assert_eq!(fs::read_to_string(&file).unwrap(), "text");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7777, 0o751);
@@ -279,7 +302,7 @@ mod tests {
             &[(EntryType::Symlink, "abs", "/tmp"), (EntryType::Regular, "abs/asb-sandboxd-out", "x")],
             &[(EntryType::Link, "hard", "../secret")],
         ] {
-            assert!(unpack(&root, &Inside::root(), &packed(entries)[..]).is_err(), "{entries:?}");
+            assert!(unpack(&root, &Inside::root(), &packed(entries)[..], MOST).is_err(), "{entries:?}");
         }
         assert!(!directory.path().join("out").exists() && !Path::new("/tmp/asb-sandboxd-out").exists());
     }
@@ -287,10 +310,37 @@ mod tests {
     #[test]
     fn devices_are_refused_and_links_made() {
         let (_home, root) = home();
-        assert!(unpack(&root, &Inside::root(), &packed(&[(EntryType::Char, "null", "")])[..]).is_err());
+        for kind in [EntryType::Char, EntryType::Block, EntryType::Fifo, EntryType::GNUSparse] {
+            assert!(unpack(&root, &Inside::root(), &packed(&[(kind, "odd", "")])[..], MOST).is_err());
+        }
         let linked = packed(&[(EntryType::Regular, "one", "x"), (EntryType::Link, "two", "one")]);
-        unpack(&root, &Inside::root(), &linked[..]).unwrap();
+        unpack(&root, &Inside::root(), &linked[..], MOST).unwrap();
         assert_eq!(fs::read_to_string(root.path().join("two")).unwrap(), "x");
+    }
+
+    #[test]
+    fn there_are_only_so_many_entries() {
+        let (_home, root) = home();
+        let archive = packed(&[(EntryType::Regular, "one", ""), (EntryType::Regular, "two", "")]);
+        assert_eq!(unpack(&root, &Inside::root(), &archive[..], 1).unwrap_err().code, Code::TooLarge);
+        assert!(unpack(&root, &Inside::root(), &archive[..], 2).is_ok());
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_is_not_written() {
+        let (_home, root) = home();
+        let archive = packed(&[(EntryType::Regular, "file", "text")]);
+        assert!(unpack(&root, &Inside::root(), &archive[..514], MOST).is_err());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_stands_behind_an_archive_is_read() {
+        let (_home, root) = home();
+        let archive = packed(&[(EntryType::Regular, "file", "text")]);
+        let mut input = &[archive, vec![0; 10_000]].concat()[..];
+        unpack(&root, &Inside::root(), &mut input, MOST).unwrap();
+        assert!(input.is_empty());
     }
 
     proptest! {
@@ -304,7 +354,7 @@ mod tests {
             for (at, byte) in &flips {
                 archive[at % length] = *byte;
             }
-            let _ = unpack(&root, &Inside::root(), &archive[..]);
+            let _ = unpack(&root, &Inside::root(), &archive[..], MOST);
         }
     }
 }

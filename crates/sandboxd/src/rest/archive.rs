@@ -70,7 +70,8 @@ pub(super) async fn write(server: &Rc<Server>, request: Request<Incoming>, path:
     let _leave = server.transfer()?;
     let (sender, receiver) = mpsc::channel(2);
     let input = Input { receiver, held: Bytes::new() };
-    let unpacked = blocking(move || unpack(&root, &inside, input));
+    let most = server.settings.limits.archive_entries;
+    let unpacked = blocking(move || unpack(&root, &inside, input, most));
     let (unpacked, carried) = tokio::join!(unpacked, carry(server.large_body(request), sender));
     // What broke the body is more to the point than that the archive ended.
     carried?;
@@ -80,10 +81,15 @@ pub(super) async fn write(server: &Rc<Server>, request: Request<Incoming>, path:
 
 async fn carry(mut chunks: Chunks, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Failure> {
     loop {
-        match chunks.next().await {
+        let next = tokio::select! {
+            biased;
+            // The archive was refused, and the rest of it does not matter.
+            () = sender.closed() => return Ok(()),
+            next = chunks.next() => next,
+        };
+        match next {
             Ok(None) => return Ok(()),
             Ok(Some(bytes)) => {
-                // The archive may have ended before the body does, or was refused.
                 if sender.send(Ok(bytes)).await.is_err() {
                     return Ok(());
                 }

@@ -205,7 +205,7 @@ fn a_tree_travels_as_an_archive() {
     assert_eq!(fs::metadata(&file).unwrap().len(), 300_000);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o751);
     assert_eq!(code(&service.get("/v1/archive/none")), refused(404, "NOT_FOUND"));
-    assert_eq!(service.put("/v1/archive/bad", &vec![b'x'; 5000]).status, 500);
+    assert_eq!(code(&service.put("/v1/archive/bad", &vec![b'x'; 5000])), refused(400, "INVALID_ARGUMENT"));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod archives;
+#[cfg(test)]
 mod attach;
 #[cfg(test)]
 mod doors;
