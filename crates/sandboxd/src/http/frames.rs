@@ -249,6 +249,27 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn no_more_than_the_largest_message_is_held(
+            frames in proptest::collection::vec((prop_oneof![Just(0x00), Just(0x02), Just(0x82), any::<u8>()], 0..LARGEST / 2), 1..8),
+        ) {
+            let mut decoder = Decoder::default();
+            for piece in frames.iter().flat_map(|(first, size)| masked(*first, &vec![7; *size])).collect::<Vec<_>>().chunks(4096) {
+                decoder.push(piece);
+                while let Ok(Some(_)) = decoder.next() {}
+                // A frame that is refused is not read on.
+                if decoder.next().is_err() {
+                    break;
+                }
+                let begun = decoder.begun.as_ref().map_or(0, |(_, begun)| begun.len());
+                prop_assert!(decoder.held.len() + begun <= LARGEST + LARGEST_CONTROL + 14);
+            }
+        }
+    }
+
+    proptest! {
         #[test]
         fn lengths_of_all_sizes_are_written_and_read(size in prop_oneof![0_usize..300, 65_500_usize..65_600]) {
             let payload = vec![7; size];
@@ -269,6 +290,13 @@ mod tests {
                 }
             }
             prop_assert_eq!(messages, [Message::Text(text), Message::Pong(Vec::new())]);
+        }
+
+        #[test]
+        fn what_a_client_said_last_comes_back(kind in 0_usize..3, bytes in proptest::collection::vec(any::<u8>(), 0..125)) {
+            let message = [Message::Binary, Message::Ping, Message::Pong][kind](bytes.clone());
+            let plain = encode(&message);
+            prop_assert_eq!(decoded(&masked(plain[0], &bytes)).unwrap(), [message]);
         }
 
         #[test]

@@ -308,6 +308,25 @@ mod tests {
         }
 
         #[test]
+        fn little_of_a_body_is_held(
+            body in proptest::collection::vec(
+                prop_oneof![
+                    Just(b"\r\n--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n".to_vec()),
+                    (any::<u8>(), 0_usize..5000).prop_map(|(byte, count)| vec![byte; count]),
+                ],
+                0..20,
+            ),
+        ) {
+            let mut reader = Reader::new(TYPE).unwrap();
+            for piece in body.concat().chunks(1000) {
+                if reader.push(piece).is_err() {
+                    break;
+                }
+                prop_assert!(reader.held.len() <= LARGEST_HEAD + 1000, "{}", reader.held.len());
+            }
+        }
+
+        #[test]
         fn no_type_breaks_it(text in ".*") {
             let _ = Reader::new(&text);
         }

@@ -39,6 +39,8 @@ impl Query {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn query(text: &str) -> Query {
@@ -61,6 +63,26 @@ mod tests {
         assert!(query("from=-1").number::<u64>("from").is_err());
         for mode in ["644", "0999", "01777", "+777", "", "0o644"] {
             assert!(query(&format!("mode={mode}")).mode(0).is_err(), "{mode}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(pairs in proptest::collection::btree_map(".{1,8}", ".{0,20}", 0..5)) {
+            let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
+            let query = query(&text);
+            for (name, value) in &pairs {
+                prop_assert_eq!(query.get(name), Some(value.as_str()));
+            }
+        }
+
+        #[test]
+        fn nothing_breaks_it(text in ".*", name in "from|mode|recursive") {
+            let query = query(&format!("{name}={text}&{text}"));
+            let _ = (query.flag(&name), query.number::<u64>(&name), query.number::<f64>(&name));
+            if let Ok(mode) = query.mode(0o644) {
+                prop_assert!(mode <= 0o777);
+            }
         }
     }
 }

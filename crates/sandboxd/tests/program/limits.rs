@@ -9,14 +9,28 @@ use super::service::Service;
 
 #[test]
 fn a_head_that_does_not_come_to_its_end_is_not_waited_for() {
-    let service = Service::with(&["--idle-seconds", "1"]);
-    for begun in [&b""[..], b"GE", b"GET / HTTP/1.1\r\nX: ", b"PRI * HT"] {
-        let mut stream = service.connect();
+    let service = Service::on_all_ports(&["--idle-seconds", "1"]);
+    let begun = [&b""[..], b"GE", b"GET / HTTP/1.1\r\nX: ", b"PRI * HT"];
+    let slow = service.ports.iter().flat_map(|port| begun.map(|begun| (*port, begun)));
+    let opened = slow.map(|(port, begun)| {
+        let mut stream = requests::connect(port);
         stream.write_all(begun).unwrap();
+        (stream, begun)
+    });
+    for (mut stream, begun) in opened.collect::<Vec<_>>() {
         let mut rest = Vec::new();
         // It ends, with an answer or without.
         assert!(stream.read_to_end(&mut rest).is_ok(), "{begun:?}");
     }
+}
+
+#[test]
+fn a_head_that_comes_byte_by_byte_is_not_waited_for_either() {
+    let service = Service::with(&["--idle-seconds", "1"]);
+    let mut stream = service.open("GET", "/v1/health", &[("X-First", "1")]);
+    requests::head(&mut BufReader::new(stream.try_clone().unwrap()));
+    stream.write_all(b"GET /v1/health HTTP/1.1\r\nX: ").unwrap();
+    super::wait::until("it is closed", || stream.write_all(b"x").is_err().then_some(()));
 }
 
 #[test]

@@ -15,13 +15,21 @@ mod files;
 #[cfg(test)]
 mod floods;
 #[cfg(test)]
+mod forms;
+#[cfg(test)]
 mod grpc;
+#[cfg(test)]
+mod hostile_http2;
+#[cfg(test)]
+mod http2;
 #[cfg(test)]
 mod init;
 #[cfg(test)]
 mod legacy;
 #[cfg(test)]
 mod limits;
+#[cfg(test)]
+mod mutations;
 #[cfg(test)]
 mod output;
 #[cfg(test)]
@@ -34,5 +42,7 @@ mod requests;
 mod service;
 #[cfg(test)]
 mod sockets;
+#[cfg(test)]
+mod traversal;
 #[cfg(test)]
 mod wait;
