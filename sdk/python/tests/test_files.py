@@ -3,6 +3,7 @@
 import io
 import os
 import tarfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -46,14 +47,22 @@ def test_a_list_that_was_cut_is_not_taken_for_all():
         Script(ok({"entries": [ENTRY], "truncated": True})).run(_files.listed(BOX, "d"))
 
 
-def test_stat_is_an_entry_of_the_directory_that_it_is_in():
-    script = Script(ok({"entries": [ENTRY]}))
-    assert script.run(_files.stat(BOX, "sub/../a")).mode == 0o600
-    assert script.said == ["GET /v1/files/workspace"]
-    with pytest.raises(NotFoundError, match="no such file"):
-        Script(ok({"entries": [ENTRY]})).run(_files.stat(BOX, "b"))
-    with pytest.raises(InvalidError, match="root"):
-        Script().run(_files.stat(BOX, "/"))
+STAT = {
+    "path": "/workspace/a", "type": "link", "size": 4, "mode": "01777", "modified_at": "2030-01-01T00:00:00.250Z",
+    "accessed_at": "2030-01-02T00:00:00.000Z", "changed_at": "2030-01-03T00:00:00.000Z", "target": "file",
+}  # fmt: skip
+
+
+def test_stat_is_of_what_a_link_leads_to_or_of_the_link():
+    script = Script(ok(STAT), ok(STAT))
+    found = script.run(_files.stat(BOX, "a", follow=False))
+    assert (found.name, found.is_link, found.mode, found.target) == ("a", True, 0o1777, "file")
+    assert [it.day for it in (found.modified, found.accessed, found.changed)] == [1, 2, 3]
+    assert (found.modified.microsecond, found.modified.utcoffset()) == (250_000, timedelta(0))
+    script.run(_files.stat(BOX, "a", follow=True))
+    assert script.said == ["GET /v1/stat/workspace/a", "GET /v1/stat/workspace/a?follow=true"]
+    with pytest.raises(NotFoundError, match="cannot look at 'b': no such file"):
+        Script(ok({"message": "no such file"}, 404)).run(_files.stat(BOX, "b", follow=True))
 
 
 def test_a_refusal_is_said_in_the_words_of_who_refused():

@@ -1,6 +1,7 @@
 """Commands: what is sent, how often, and how output reads."""
 
 import base64
+import json
 
 import pytest
 from script import Script, line, ok
@@ -8,7 +9,7 @@ from script import Script, line, ok
 from agent_sandbox import ConflictError, InvalidError, OutputLostError, UnreachableError, WaitTimeoutError
 from agent_sandbox._deadline import Deadline
 from agent_sandbox._lifecycle import Target
-from agent_sandbox._processes import Command, OutputFeed, run, wait
+from agent_sandbox._processes import WINDOW, Command, OutputFeed, run, wait
 from agent_sandbox.results import Exit, TerminalSize
 
 BOX = Target("box", "team", "uid", root="/", workdir="/workspace")
@@ -29,10 +30,10 @@ EXIT = line({"exit": {"code": 3}})
 def test_a_line_is_for_the_shell_and_a_list_is_not():
     assert Command("ls | wc").body(BOX) == {"shell": "ls | wc", "cwd": "/workspace"}
     assert Command(["ls", "a b"]).body(POOLED) == {"command": ["ls", "a b"]}
-    full = Command("x", {"A": "b"}, "sub", True, TerminalSize(3, 4), "t", 1.5).body(BOX)
+    full = Command("x", {"A": "b"}, "sub", True, TerminalSize(3, 4), "t", 1.5, True).body(BOX)
     assert full == {
         "shell": "x", "env": {"A": "b"}, "cwd": "/workspace/sub", "stdin": True, "pty": {"cols": 3, "rows": 4}, "tag": "t",
-        "timeoutSeconds": 1.5,
+        "timeoutSeconds": 1.5, "onOverflow": "wait",
     }  # fmt: skip
     with pytest.raises(InvalidError):
         Command([]).body(BOX)
@@ -44,9 +45,10 @@ def test_a_command_is_sent_once_and_its_output_kept_apart():
     assert (result.stdout, result.stderr, result.exit_code) == ("out", "err", 3)
     assert script.said == [
         "POST /v1/processes",
-        "GET /v1/processes/7/output?from=0&follow=true",
+        f"GET /v1/processes/7/output?from=0&follow=true&most={WINDOW}",
         "DELETE /v1/processes/7",
     ]
+    assert json.loads(script.requests[0].body)["onOverflow"] == "wait"
     assert dict(script.requests[0].headers)["X-Sandbox-UID"] == "uid"
 
 
@@ -61,7 +63,7 @@ def test_output_goes_on_where_the_connection_broke():
     lost = UnreachableError("lost")
     script = Script(ok(process()), [data(0, b"one"), data(3, b"tw")[:20], lost], [data(3, b"two"), EXIT], ok())
     assert script.run(run(BOX, Command("x"), None, None)).stdout == "onetwo"
-    assert script.said[2] == "GET /v1/processes/7/output?from=3&follow=true"
+    assert script.said[2] == f"GET /v1/processes/7/output?from=3&follow=true&most={WINDOW}"
     assert script.said.count("POST /v1/processes") == 1
 
 
@@ -91,25 +93,52 @@ def test_lines_may_be_cut_anywhere():
         assert ([piece.text for piece in pieces], feed.exit, feed.offset) == (["hello"], Exit(3), 5)
 
 
+def taken(count):
+    return ok({"taken": count})
+
+
+PIECE = 64 * 1024
+
+
 def test_input_is_written_in_pieces_and_output_read_meanwhile():
-    stdin = b"x" * (64 * 1024 * 5)
-    script = Script(ok(process()), *[ok()] * 4, [data(0, b"a")], ok(), [data(1, b"b"), EXIT], ok())
-    assert script.run(run(BOX, Command("x", stdin=True), stdin, None)).stdout == "ab"
+    script = Script(ok(process()), *[taken(PIECE)] * 4, [data(0, b"a")], taken(PIECE), [data(1, b"b"), EXIT], ok())
+    assert script.run(run(BOX, Command("x", stdin=True), b"x" * (PIECE * 5), None)).stdout == "ab"
     assert script.said[4:7] == [
-        "POST /v1/processes/7/stdin",
-        "GET /v1/processes/7/output?from=0",
-        "POST /v1/processes/7/stdin?close=true",
+        "POST /v1/processes/7/stdin?partial=true",
+        f"GET /v1/processes/7/output?from=0&most={WINDOW}",
+        "POST /v1/processes/7/stdin?close=true&partial=true",
     ]
+
+
+def test_input_that_waits_for_output_to_be_read_is_offered_again():
+    stdin = bytes(range(200))
+    script = Script(ok(process()), taken(150), [data(0, b"a")], taken(0), [data(1, b"b")], taken(50), [EXIT], ok())
+    assert script.run(run(BOX, Command("x", stdin=True), stdin, None)).stdout == "ab"
+    offered = [it.body for it in script.requests if "stdin" in it.path]
+    assert offered == [stdin, stdin[150:], stdin[150:]]
+
+
+def test_no_input_is_closed_at_once():
+    script = Script(ok(process()), taken(0), [EXIT], ok())
+    script.run(run(BOX, Command("x", stdin=True), b"", None))
+    assert script.said[1] == "POST /v1/processes/7/stdin?close=true&partial=true"
 
 
 def test_input_that_nobody_reads_is_left_over():
     script = Script(ok(process()), ConflictError("ended"), [EXIT], ok())
     assert script.run(run(BOX, Command("true", stdin=True), b"x", None)).exit_code == 3
-    broken = Script(ok(process()), UnreachableError("?"), ok(process("exited")), [EXIT], ok())
-    assert broken.run(run(BOX, Command("true", stdin=True), b"x", None)).exit_code == 3
-    lost = Script(ok(process()), UnreachableError("?"), ok(process()), ok())
-    with pytest.raises(UnreachableError):
-        lost.run(run(BOX, Command("cat", stdin=True), b"x", None))
+
+
+def test_an_answer_that_is_full_is_gone_on_with():
+    script = Script(ok(process()), [data(0, b"one")], [data(3, b"two")], [EXIT], ok())
+    assert script.run(run(BOX, Command("x"), None, None)).stdout == "onetwo"
+    assert [it for it in script.said if "output" in it] == [
+        f"GET /v1/processes/7/output?from={at}&follow=true&most={WINDOW}" for at in (0, 3, 6)
+    ]
+
+
+def test_what_is_there_now_is_asked_for_in_one_piece():
+    assert OutputFeed(BOX, 7, follow=False).request().path == "/v1/processes/7/output?from=0"
 
 
 def test_waiting_asks_again_and_gives_up_in_time():

@@ -247,6 +247,13 @@ async def files(box):
     expect("stat", (entry.name, entry.type, entry.size, entry.mode), ("hällo.txt", "file", 6, 0o600))
     expect("recent", abs(entry.modified.timestamp() - time.time()) < 600, True)
     expect("directory", (await done(box.files.stat("deep"))).is_directory, True)
+    (await done(box.run(["ln", "-s", "hällo.txt", "deep/link"]))).check()
+    link = await done(box.files.stat("deep/link", follow=False))
+    expect("link", (link.name, link.is_link, link.target), ("link", True, "hällo.txt"))
+    expect("what it leads to", (await done(box.files.stat("deep/link"))).size, 6)
+    expect("root", (await done(box.files.stat("/"))).type, "directory")
+    with expect_error("no facts", agent_sandbox.NotFoundError, "nothing.txt"):
+        await done(box.files.stat("nothing.txt"))
     await done(box.files.mkdir("made/by/us"))
     await done(box.files.mkdir("made/by/us", exist_ok=True))
     with expect_error("made twice", agent_sandbox.ConflictError):
@@ -430,9 +437,23 @@ def errors(pool, namespace):
 
 
 def flooded(box):
-    """Output that comes faster than it can be read is missed and said so; files are not cut."""
-    with expect_error("flood", agent_sandbox.OutputLostError, "are missing", "download"):
-        box.run("head -c 200000000 /dev/zero")
+    """Whoever waits for a command gets all of it, however slow they are; what nobody waits for is lost at most with a word."""
+    count = "seq 1 1500000"
+    expected = "".join(f"{number}\n" for number in range(1, 1_500_001))
+    expect("flood", box.run(count).stdout == expected, True)
+    some = expected[: expected.index("300000\n")]
+    expect("both ways", len(box.run("sed 'p;p;p;p;p;p;p'", stdin=some).stdout), 8 * len(some))
+    late = box.start(count, lossless=True)
+    for _ in until("it waits"):
+        if late.info().output_to == 1 << 20:
+            break
+        time.sleep(0.05)
+    expect("late", b"".join(piece.data for piece in late).decode() == expected, True)
+    hasty = box.start(count)
+    hasty.wait(timeout=PATIENCE)
+    first, *rest = hasty.output()
+    expect("lost", (first.lost, first.offset), (len(expected) - (1 << 20),) * 2)
+    expect("the rest", sum(len(piece.data) for piece in [first, *rest]), 1 << 20)
     box.run("head -c 20000000 /dev/zero > zeros").check()
     expect("by file", len(box.files.read("zeros")), 20_000_000)
 

@@ -25,7 +25,7 @@ from .errors import (
     UnreachableError,
     WaitTimeoutError,
 )
-from .results import Change, Entry, Exit, Output, ProcessInfo, Response, Result, SandboxInfo, TerminalSize
+from .results import Change, Entry, Exit, Output, ProcessInfo, Response, Result, SandboxInfo, Stat, TerminalSize
 
 __version__ = "0.1.0"
 
@@ -56,6 +56,7 @@ __all__ = [
     "SandboxError",
     "SandboxInfo",
     "ServerError",
+    "Stat",
     "TerminalSize",
     "UnauthenticatedError",
     "UnreachableError",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._lifecycle import Target
     from ._wire import Flow
-    from .results import Change, Entry, Exit, Output, ProcessInfo, Response, Result, SandboxInfo
+    from .results import Change, Entry, Exit, Output, ProcessInfo, Response, Result, SandboxInfo, Stat
 
     Entries = list[Entry]
     Infos = list[SandboxInfo]
@@ -225,9 +225,10 @@ class AsyncSandbox:
         stdin: bool = False,
         pty: TerminalSize | None = None,
         tag: str | None = None,
+        lossless: bool = False,
     ) -> AsyncProcess:
         """Start a process that runs on by itself; see `Sandbox.start`. Iterate over it with `async for`."""
-        wanted = Command(command, env or {}, cwd, stdin, pty, tag, timeout)
+        wanted = Command(command, env or {}, cwd, stdin, pty, tag, timeout, lossless)
         begun = await self._client._io.run(_processes.start(self._target, wanted))
         return AsyncProcess(self._client._io, self._target, begun.id)
 
@@ -379,9 +380,9 @@ class AsyncFiles:
         """Whether there is something."""
         return await self._io.run(_files.exists(self._target, path))
 
-    async def stat(self, path: str) -> Entry:
-        """Type, size, time and permissions of one file or directory."""
-        return await self._io.run(_files.stat(self._target, path))
+    async def stat(self, path: str, *, follow: bool = True) -> Stat:
+        """Type, size, times and permissions of one path. Without `follow`, a link is told of itself, with its `target`."""
+        return await self._io.run(_files.stat(self._target, path, follow=follow))
 
     async def upload(self, local: str | Path, path: str) -> None:
         """Send a file, or a directory; see `Files.upload`."""

@@ -11,8 +11,8 @@ from . import _archive
 from ._answers import asked
 from ._paths import resolve
 from ._wire import Answer, Flow, Request, consume, path, work
-from .errors import ConflictError, InvalidError, NotFoundError, SandboxError, UnreachableError
-from .results import Change, Entry
+from .errors import ConflictError, InvalidError, SandboxError, UnreachableError
+from .results import Change, Entry, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,20 +62,20 @@ def exists(target: Target, at: str) -> Flow[bool]:
     return answer.status != 404
 
 
-def stat(target: Target, at: str) -> Flow[Entry]:
-    """One entry. sandboxd tells of modes in lists alone, so this is one of the directory that it is in."""
-    parent, name = posixpath.split(posixpath.normpath(resolve(target, at)))
-    if name in ("", ".", ".."):
-        raise InvalidError(f"{at!r} is the root of what is served, and in no directory; list it instead")
-    where = path("v1", "files", parent.lstrip("/"))
-    try:
-        answer = yield from asked(target.request("GET", where, f"look at {at!r}"))
-    except NotFoundError as error:
-        raise NotFoundError(f"cannot look at {at!r}: there is no such file or directory") from error
-    found = None if _is_file(answer) else next((it for it in answer.json()["entries"] if it["name"] == name), None)
-    if found is None:
-        raise NotFoundError(f"cannot look at {at!r}: there is no such file or directory")
-    return entry(found)
+def stat(target: Target, at: str, *, follow: bool) -> Flow[Stat]:
+    """The facts of one path: of a link itself, or of what it leads to."""
+    where = place(target, "stat", at=at, follow=follow or None)
+    shown = (yield from asked(target.request("GET", where, f"look at {at!r}"))).json()
+    return Stat(
+        name=posixpath.basename(shown["path"]),
+        type=shown["type"],
+        size=shown["size"],
+        modified=_moment(shown["modified_at"]),
+        mode=int(shown["mode"], 8),
+        accessed=_moment(shown["accessed_at"]),
+        changed=_moment(shown["changed_at"]),
+        target=shown.get("target"),
+    )
 
 
 def remove(target: Target, at: str, *, recursive: bool) -> Flow[None]:
@@ -149,8 +149,11 @@ def download(target: Target, at: str, local: Path) -> Flow[list[str]]:
 
 def entry(shown: dict[str, Any]) -> Entry:
     """An entry as sandboxd describes it."""
-    modified = datetime.fromisoformat(shown["modified_at"].replace("Z", "+00:00"))
-    return Entry(shown["name"], shown["type"], shown["size"], modified, int(shown["mode"], 8))
+    return Entry(shown["name"], shown["type"], shown["size"], _moment(shown["modified_at"]), int(shown["mode"], 8))
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def _is_file(answer: Answer) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ._answers import asked
@@ -34,7 +34,9 @@ LONG_POLL = 30.0
 CHUNK = 64 * 1024
 """How much input is sent at once."""
 DRAIN = 4
-"""After how many of these output is read; sandboxd keeps 1 MiB of it."""
+"""After how many of these output is read, so that it is told of meanwhile."""
+WINDOW = 512 * 1024
+"""How much output is asked for at once; asking on says that it has arrived. Half of the MiB that sandboxd keeps."""
 ATTEMPTS = 5
 """How often reading goes on after an interruption without a single byte in between."""
 
@@ -50,6 +52,7 @@ class Command:
     pty: TerminalSize | None = None
     tag: str | None = None
     timeout: float | None = None
+    lossless: bool = False
 
     def body(self, target: Target) -> dict[str, Any]:
         """What sandboxd is asked for."""
@@ -63,6 +66,7 @@ class Command:
             "pty": {"cols": self.pty.cols, "rows": self.pty.rows} if self.pty else None,
             "tag": self.tag,
             "timeoutSeconds": self.timeout,
+            "onOverflow": "wait" if self.lossless else None,
         }
         return said | {name: value for name, value in wanted.items() if value is not None}
 
@@ -75,8 +79,8 @@ def start(target: Target, command: Command) -> Flow[ProcessInfo]:
 
 
 def run(target: Target, command: Command, stdin: bytes | None, told: Told | None) -> Flow[Result]:
-    """Runs a command to its end. Whatever happens, it does not run on."""
-    begun = yield from start(target, command)
+    """Runs a command to its end, which waits for us where we are slow. Whatever happens, it does not run on."""
+    begun = yield from start(target, replace(command, lossless=True))
     patience = None if command.timeout is None else command.timeout + GRACE
     output = OutputFeed(target, begun.id, patience=patience, told=told, keep=True)
     try:
@@ -92,23 +96,30 @@ def run(target: Target, command: Command, stdin: bytes | None, told: Told | None
 
 
 def _type(target: Target, number: int, stdin: bytes, output: OutputFeed) -> Flow[None]:
-    """Writes all input, and reads what comes meanwhile: more output than sandboxd keeps would be lost."""
-    pieces = [stdin[at : at + CHUNK] for at in range(0, len(stdin), CHUNK)] or [b""]
-    for place, piece in enumerate(pieces):
+    """Writes all input, and reads what comes meanwhile: the command takes no input while it waits for us to read."""
+    at, pieces, closed = 0, 0, False
+    while not closed:
+        piece = stdin[at : at + CHUNK]
+        last = at + len(piece) == len(stdin)
         try:
-            yield from write(target, number, piece, close=place == len(pieces) - 1, timeout=output.patience)
+            taken = yield from _offer(target, number, piece, close=last, timeout=output.patience)
         except ConflictError:
             # It has ended, or reads no more: what is left over is nobody's, as with a pipe.
             break
-        except UnreachableError:
-            # The router takes a refusal that comes while it still sends for a broken connection.
-            if (yield from look(target, number)).running:
-                raise
-            break
-        if place % DRAIN == DRAIN - 1:
+        at, pieces, closed = at + taken, pieces + 1, last and taken == len(piece)
+        if taken < len(piece) or (pieces % DRAIN == 0 and not closed):
             output.begin(follow=False)
             yield from consume(output)
     output.begin(follow=True)
+
+
+def _offer(target: Target, number: int, data: bytes, *, close: bool, timeout: float | None) -> Flow[int]:
+    """Gives it input, and says how much of that it took before it waited for its output to be read."""
+    where = path("v1", "processes", str(number), "stdin", close=close or None, partial=True)
+    request = target.request("POST", where, f"write to process {number}", body=data, timeout=timeout)
+    answer = yield from asked(request)
+    taken: int = answer.json()["taken"]
+    return taken
 
 
 def _forget_quietly(target: Target, number: int) -> Flow[None]:
@@ -225,10 +236,10 @@ class OutputFeed:
         self.ended = self.exit is not None
 
     def request(self) -> Request:
-        """From where we are."""
-        where = path(
-            "v1", "processes", str(self._number), "output", **{"from": self.offset, "follow": self.follow or None}
-        )
+        """From where we are. What is there now is asked for in one piece; whoever follows asks on, and so do commands."""
+        most = WINDOW if self.follow or self._keep else None
+        query = {"from": self.offset, "follow": self.follow or None, "most": most}
+        where = path("v1", "processes", str(self._number), "output", **query)
         doing = f"read the output of process {self._number}"
         return self._target.request("GET", where, doing, timeout=self.patience)
 
@@ -267,7 +278,7 @@ class OutputFeed:
             self._told(piece)
 
     def closed(self, error: Exception | None) -> None:
-        """Without following, the end of the answer is the end. Otherwise it broke, and we ask again from where we are."""
+        """Without following, the end of the answer is the end. Otherwise it was full, or broke, and we ask on from there."""
         self._rest = b""
         if isinstance(error, UnreachableError) or (error is None and self.follow):
             self._idle += 1
@@ -285,8 +296,8 @@ class OutputFeed:
         result = Result(ended.code, out, err, ended.signal, ended.timed_out)
         if self._missing:
             raise OutputLostError(
-                f"the command wrote faster than it could be read, and {self._missing} bytes of its output are missing; write "
-                "large output to a file in the sandbox and download that",
+                f"{self._missing} bytes of the command's output are missing, because somebody else read it too and was faster; "
+                "write it to a file in the sandbox and download that",
                 result,
             )
         return result

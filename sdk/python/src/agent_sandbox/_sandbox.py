@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._lifecycle import Target
     from ._wire import Flow
-    from .results import Change, Entry, Exit, Output, ProcessInfo, Response, Result, SandboxInfo
+    from .results import Change, Entry, Exit, Output, ProcessInfo, Response, Result, SandboxInfo, Stat
 
     # Classes that have a method of that name cannot name the type.
     Entries = list[Entry]
@@ -239,6 +239,7 @@ class Sandbox:
         r"""Run a command to its end, and return what it said.
 
         It is sent once and never again. Where the connection breaks while it runs, reading its output goes on from where it was.
+        None of that is lost: a command that writes faster than it can be read waits.
 
         >>> box.run(["python3", "-c", "print(6*7)"]).check().stdout      # doctest: +SKIP
         '42\\n'
@@ -265,6 +266,7 @@ class Sandbox:
         stdin: bool = False,
         pty: TerminalSize | None = None,
         tag: str | None = None,
+        lossless: bool = False,
     ) -> Process:
         """Start a process that runs on by itself, and return at once. Iterate over it for its output.
 
@@ -279,8 +281,10 @@ class Sandbox:
             stdin: whether you will `write` to it. A terminal can always be written to.
             pty: give it a terminal of this size.
             tag: a name to find it by in `processes`.
+            lossless: let it wait while nobody reads its output. Otherwise it never waits, and of more than a MiB that nobody has
+                read the beginning is lost, which pieces of `output` say.
         """
-        wanted = Command(command, env or {}, cwd, stdin, pty, tag, timeout)
+        wanted = Command(command, env or {}, cwd, stdin, pty, tag, timeout, lossless)
         begun = self._client._io.run(_processes.start(self._target, wanted))
         return Process(self._client._io, self._target, begun.id)
 
@@ -373,7 +377,7 @@ class Process:
         """Its output from an offset on, as it comes, until it ends; without `follow`, what is there now.
 
         The sandbox keeps the last MiB, also for a while after the end, so whoever comes again goes on at `piece.end`. What is no
-        longer there is counted in `piece.lost`.
+        longer there is counted in `piece.lost`; of a process that was started `lossless` that is nothing, for its one reader.
         """
         return self._io.follow(OutputFeed(self._target, self._number, offset=offset, follow=follow))
 
@@ -441,9 +445,9 @@ class Files:
         """Whether there is something."""
         return self._io.run(_files.exists(self._target, path))
 
-    def stat(self, path: str) -> Entry:
-        """Type, size, time and permissions of one file or directory."""
-        return self._io.run(_files.stat(self._target, path))
+    def stat(self, path: str, *, follow: bool = True) -> Stat:
+        """Type, size, times and permissions of one path. Without `follow`, a link is told of itself, with its `target`."""
+        return self._io.run(_files.stat(self._target, path, follow=follow))
 
     def upload(self, local: str | Path, path: str) -> None:
         """Send a file, or a directory with all that is in it. `path` is what it will be called there."""

@@ -71,10 +71,10 @@ class CommandError(SandboxError):
 
 
 class OutputLostError(SandboxError):
-    """A command wrote faster than its output could be read, and some of that is missing.
+    """Some of the output of a command is missing. Commands wait for their reader, so somebody else read it too, and was faster.
 
-    The command has ended, and `result` has its exit code and what was read. Redirect large output to a file in the sandbox
-    and download that: files are never cut.
+    The command has ended, and `result` has its exit code and what was read. Redirect output to a file in the sandbox and
+    download that: files are never cut.
     """
 
     def __init__(self, message: str, result: Result) -> None:

@@ -131,6 +131,35 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Stat:
+    """What is known about one path."""
+
+    name: str
+    """Empty for the root of what is served."""
+    type: Literal["file", "directory", "link", "other"]
+    """`other` is a pipe, a socket or a device; `link` is only told where links are not followed."""
+    size: int
+    modified: datetime
+    mode: int
+    """The permissions, such as 0o644, and the bits above them."""
+    accessed: datetime
+    changed: datetime
+    """When it, its name or its mode was changed last."""
+    target: str | None = None
+    """Where a link leads, as it says."""
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return self.type == "directory"
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link."""
+        return self.type == "link"
+
+
+@dataclass(frozen=True)
 class Change:
     """Something that happened below a directory that is watched."""
 
