@@ -1,12 +1,16 @@
 //! Who may reach which Sandbox. Fails closed: whoever is not known to be allowed is refused.
 
+mod remembered;
 mod reviews;
+
+use std::sync::Arc;
 
 use asb_core::object::Key;
 use jiff::Timestamp;
 
 use crate::refusal::Refusal;
-use crate::token::Keys;
+use crate::token::{Keys, Scope};
+use remembered::{Digest, Remembered};
 use reviews::Reviews;
 pub use reviews::User;
 
@@ -15,6 +19,8 @@ pub use reviews::User;
 pub struct Authority {
     everyone: bool,
     keys: Keys,
+    /// Of tokens that one of the keys made: looking at a signature takes longer than everything else here.
+    scopes: Remembered<Digest, Arc<Scope>>,
     reviews: Option<Reviews>,
 }
 
@@ -82,9 +88,19 @@ impl Authority {
     }
 
     fn by_scope(&self, token: &str, door: &Door<'_>, now: Timestamp) -> Result<(), Refusal> {
-        let scope = self.keys.check(token, now).map_err(|_| Refusal::Unauthenticated)?;
+        let scope = self.scope_of(token, now)?;
         let covers = scope.covers(door.sandbox, door.uid, door.port);
         if covers { Ok(()) } else { Err(Refusal::Forbidden) }
+    }
+
+    fn scope_of(&self, token: &str, now: Timestamp) -> Result<Arc<Scope>, Refusal> {
+        let key = Digest::of(token);
+        if let Some(known) = self.scopes.get(&key).filter(|known| known.is_good_at(now)) {
+            return Ok(known);
+        }
+        let scope = Arc::new(self.keys.check(token, now).map_err(|_| Refusal::Unauthenticated)?);
+        self.scopes.put(key, Arc::clone(&scope));
+        Ok(scope)
     }
 
     async fn by_review(&self, token: &str, door: &Door<'_>) -> Result<(), Refusal> {
@@ -106,7 +122,7 @@ fn is_scoped(token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::token::{Scope, Secret};
+    use crate::token::Secret;
 
     const NOON: Timestamp = Timestamp::constant(1_893_499_200, 0);
 
@@ -137,6 +153,22 @@ mod tests {
         assert_eq!(stranger(Some("v1.a.b".to_owned())).await, Err(Refusal::Unauthenticated));
         assert_eq!(stranger(Some("something".to_owned())).await, Err(Refusal::Unauthenticated));
         assert_eq!(stranger(None).await, Err(Refusal::Unauthenticated));
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_known_lets_in_no_further_and_no_longer() {
+        let authority = Authority::default().with_keys(Keys { secrets: vec![secret()], public: Vec::new() });
+        let token = token("box");
+        let at = async |sandbox: &str, now| {
+            let (sandbox, token) = (Key::new("team", sandbox), Some(token.as_str()));
+            let door = Door { sandbox: &sandbox, uid: None, port: 80 };
+            authority.admit(&Caller::Stranger, token, &door, now).await
+        };
+        assert_eq!(at("box", NOON).await, Ok(()));
+        assert!(authority.scopes.get(&Digest::of(&token)).is_some(), "its signature is not looked at again");
+        assert_eq!(at("other", NOON).await, Err(Refusal::Forbidden));
+        let late = NOON + jiff::SignedDuration::from_secs(60);
+        assert_eq!(at("box", late).await, Err(Refusal::Unauthenticated));
     }
 
     #[tokio::test]

@@ -1,10 +1,8 @@
 //! Asks the API server who a token is and what a user may. Answers count for a while, so that a busy client costs it
 //! little; that it could not be asked counts for a moment.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use asb_core::object::Key;
 use asb_types::GROUP;
@@ -12,12 +10,10 @@ use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::PostParams;
 use kube::{Api, Client};
-use ring::digest;
 
+use super::remembered::{Digest, Remembered};
 use crate::refusal::Refusal;
 
-const REMEMBERED: Duration = Duration::from_secs(30);
-const MOST_REMEMBERED: usize = 2048;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Somebody, as the API server knows them.
@@ -32,7 +28,7 @@ pub struct User {
 pub(super) struct Reviews {
     client: Client,
     audiences: Vec<String>,
-    users: Remembered<Vec<u8>, Option<User>>,
+    users: Remembered<Digest, Option<User>>,
     rights: Remembered<(User, Key), bool>,
 }
 
@@ -43,7 +39,7 @@ impl Reviews {
 
     /// Nobody, where the token is nobody's.
     pub(super) async fn user_of(&self, token: &str) -> Result<Option<User>, Refusal> {
-        let key = digest::digest(&digest::SHA256, token.as_bytes()).as_ref().to_vec();
+        let key = Digest::of(token);
         if let Some(user) = self.users.get(&key) {
             return Ok(user);
         }
@@ -119,47 +115,5 @@ fn user(info: k8s_openapi::api::authentication::v1::UserInfo) -> User {
         uid: info.uid.unwrap_or_default(),
         groups: info.groups.unwrap_or_default(),
         extra: info.extra.unwrap_or_default(),
-    }
-}
-
-/// Answers, each for a while. Bounded: when it is full, what is old goes, and if nothing is, everything.
-struct Remembered<K, V>(Mutex<HashMap<K, (V, Instant)>>);
-
-impl<K, V> Default for Remembered<K, V> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<K: Eq + Hash, V: Clone> Remembered<K, V> {
-    fn get(&self, key: &K) -> Option<V> {
-        let known = self.0.lock().expect("nobody panics with it");
-        known.get(key).filter(|(_, since)| since.elapsed() < REMEMBERED).map(|(value, _)| value.clone())
-    }
-
-    fn put(&self, key: K, value: V) {
-        let mut known = self.0.lock().expect("nobody panics with it");
-        if known.len() >= MOST_REMEMBERED {
-            known.retain(|_, (_, since)| since.elapsed() < REMEMBERED);
-        }
-        if known.len() >= MOST_REMEMBERED {
-            known.clear();
-        }
-        known.insert(key, (value, Instant::now()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_more_is_remembered_than_there_is_room_for() {
-        let remembered = Remembered::default();
-        for key in 0..MOST_REMEMBERED * 3 {
-            remembered.put(key, ());
-        }
-        assert!(remembered.0.lock().expect("free").len() <= MOST_REMEMBERED);
-        assert!(remembered.get(&(MOST_REMEMBERED * 3 - 1)).is_some());
     }
 }

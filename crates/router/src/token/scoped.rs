@@ -65,6 +65,11 @@ impl Scope {
         format!("{version}.{payload}.{signature}")
     }
 
+    /// Whether its time is not over yet.
+    pub fn is_good_at(&self, now: Timestamp) -> bool {
+        now.as_second() < self.exp
+    }
+
     /// Whether it lets its bearer into this port of this Sandbox.
     pub fn covers(&self, sandbox: &Key, uid: Option<&str>, port: u16) -> bool {
         *self.namespace == *sandbox.namespace
@@ -106,7 +111,7 @@ impl Keys {
         }
         let payload = URL_SAFE_NO_PAD.decode(payload).map_err(|_| Untrusted::Shape)?;
         let scope: Scope = serde_json::from_slice(&payload).map_err(|_| Untrusted::Shape)?;
-        if now.as_second() < scope.exp { Ok(scope) } else { Err(Untrusted::Expired) }
+        if scope.is_good_at(now) { Ok(scope) } else { Err(Untrusted::Expired) }
     }
 }
 
