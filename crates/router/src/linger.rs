@@ -1,7 +1,7 @@
 //! A connection that is closed as its client can bear: what the client still sends is read and thrown away for a while. Closed at
 //! once, the client's system would throw the answer away, because of data that nobody read.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,6 +66,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
+    /// Without it a body would be copied behind its head before both are written.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_flush(context)
     }
@@ -123,6 +136,18 @@ mod tests {
         client.read_to_string(&mut answer).await.expect("not reset");
         assert_eq!(answer, "no");
         closing.await.expect("it ends");
+    }
+
+    #[tokio::test]
+    async fn head_and_body_are_written_at_once() {
+        let (mut client, server) = pair().await;
+        let mut server = Lingering::new(server, HandedOver::default());
+        assert!(server.is_write_vectored());
+        let written = server.write_vectored(&[IoSlice::new(b"head"), IoSlice::new(b"body")]).await;
+        assert_eq!(written.expect("written"), 8);
+        let mut heard = [0; 8];
+        client.read_exact(&mut heard).await.expect("both arrive");
+        assert_eq!(&heard, b"headbody");
     }
 
     #[tokio::test(start_paused = true)]
