@@ -19,7 +19,8 @@ use crate::settings::Settings;
 pub(crate) use body::{Answer, Metered, TooLarge};
 
 const IDLE: Duration = Duration::from_secs(90);
-const IDLE_PER_SANDBOX: usize = 16;
+/// A Sandbox that is asked by many at a time is not connected to anew for each. sandboxd has room for 256, of several routers.
+const IDLE_PER_SANDBOX: usize = 64;
 
 #[derive(Clone)]
 pub(crate) struct Carrier {

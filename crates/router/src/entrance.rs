@@ -142,8 +142,9 @@ impl Entrance {
         });
         let sandbox = meant.or_else(|why| whichever(why, wanted))?;
         let door = Door { sandbox: &sandbox, uid: uid.as_ref().map(Uid::as_str), port: wanted.port };
-        let link = preview::token(&parts.uri, &parts.headers);
-        let token = forwarding::bearer(&parts.headers).or(link.as_deref());
+        let shown = forwarding::bearer(&parts.headers);
+        let link = if shown.is_none() { preview::token(&parts.uri, &parts.headers) } else { None };
+        let token = shown.or(link.as_deref());
         self.authority.admit(&peer.caller, token, &door, Timestamp::now()).await
     }
 
