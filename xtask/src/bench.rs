@@ -1,14 +1,19 @@
 //! `cargo xtask bench`: measures, each thing with what it stands beside in the same run. Judges nothing.
 
 mod apiserver;
+mod attendant;
 mod claims;
+mod dataplane;
 mod disk;
 mod embedded;
 mod example;
 mod folder;
+mod held;
 mod kubernetes;
+mod machine;
 mod memory;
 mod node;
+mod processor;
 mod program;
 
 use anyhow::Result;
@@ -22,18 +27,25 @@ use crate::{terminal, workspace};
 /// Numbers from a shared machine vary; compare rows of one run, and quote them with the machine and the command.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only these; `claims` and `node` are measured only when they are named
+    /// Only these; `claims`, `node` and `dataplane` are measured only when they are named
     #[arg(value_enum)]
     subjects: Vec<Subject>,
 
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
 
+    /// Little of everything: to see that `claims` or `dataplane` works, not to measure
+    #[arg(long)]
+    quick: bool,
+
     #[command(flatten)]
     claims: claims::Wishes,
 
     #[command(flatten)]
     node: node::Wishes,
+
+    #[command(flatten)]
+    dataplane: dataplane::Wishes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -52,10 +64,12 @@ enum Subject {
     Claims,
     /// Our node beside runc and runsc: the same commands in the same files; needs root
     Node,
+    /// Our router beside nginx: the same requests through both; and sandboxd behind it, which needs root
+    Dataplane,
 }
 
 impl Subject {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Disk,
         Self::Store,
         Self::Conversion,
@@ -63,16 +77,19 @@ impl Subject {
         Self::Apiserver,
         Self::Claims,
         Self::Node,
+        Self::Dataplane,
     ];
 
     fn is_wanted(self, arguments: &Arguments) -> bool {
-        let by_itself = arguments.subjects.is_empty() && !matches!(self, Self::Claims | Self::Node);
+        let by_itself =
+            arguments.subjects.is_empty() && !matches!(self, Self::Claims | Self::Node | Self::Dataplane);
         by_itself || arguments.subjects.contains(&self)
     }
 
     fn measure(self, arguments: &Arguments) -> Result<Vec<Table>> {
         let table = match self {
-            Self::Claims => return claims::measure(&arguments.claims),
+            Self::Claims => return claims::measure(&arguments.claims, arguments.quick),
+            Self::Dataplane => return dataplane::measure(&arguments.dataplane, arguments.quick),
             Self::Node => node::measure(&arguments.node),
             Self::Disk => disk::measure().map(Table::from),
             Self::Store => {
@@ -86,6 +103,9 @@ impl Subject {
         Ok(vec![table?])
     }
 }
+
+/// The head of what was promised.
+const BUDGETS: &[&str] = &["budget", "measured", ""];
 
 /// One measured number and what it is.
 struct Row {

@@ -2,7 +2,6 @@
 //! that waits for the disk, and on our own server. Pods are pretended, so that only operators and servers are measured.
 
 mod arrivals;
-mod attendant;
 mod bout;
 mod budgets;
 mod contender;
@@ -10,7 +9,6 @@ mod exposition;
 mod figure;
 mod generator;
 mod looks;
-mod processor;
 mod ring;
 mod sample;
 mod scale;
@@ -25,7 +23,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::folder::Folder;
-use super::{Table, disk};
+use super::{BUDGETS, Table, disk};
 use crate::kube::{self, Options};
 use crate::terminal;
 use bout::{Bout, Outcome};
@@ -45,9 +43,6 @@ pub(super) struct Wishes {
     /// `claims` on these API servers only
     #[arg(long, value_enum, value_delimiter = ',')]
     on: Vec<Ground>,
-    /// Few claims: to see that `claims` works, not to measure
-    #[arg(long)]
-    quick: bool,
     /// A flag for our operator on Kubernetes in `claims`, instead of the one it shares with upstream's, such as
     /// `--our-flag=--api-connections=1`
     #[arg(long = "our-flag", value_name = "FLAG")]
@@ -74,14 +69,13 @@ const SHARES: &[&str] = &[
     "rest of the machine",
 ];
 const SHARED: [&str; 5] = ["server", "etcd", "operator", "kubelet", "load"];
-const BUDGETS: &[&str] = &["budget", "measured", ""];
 const FAILURES: &[&str] = &["what failed, and is not in the tables from there on", "why"];
 
 /// What is between the disk and a claim, in milliseconds.
 const FSYNC: &str = "write and fsync 4 KiB, p50";
 
-pub(super) fn measure(wishes: &Wishes) -> Result<Vec<Table>> {
-    let plan = Plan::of(wishes);
+pub(super) fn measure(wishes: &Wishes, quick: bool) -> Result<Vec<Table>> {
+    let plan = Plan::of(wishes, quick);
     let programs = Programs::obtain(flags(&wishes.our_flags))?;
     if plan.grounds.contains(&Ground::Kubernetes) {
         kube::prepare(&Options { name: "race".to_owned(), node: false, durable: true, use_existing: false })?;
@@ -131,14 +125,14 @@ struct Match {
 }
 
 impl Plan {
-    fn of(wishes: &Wishes) -> Self {
+    fn of(wishes: &Wishes, quick: bool) -> Self {
         let grounds = [Ground::Kubernetes, Ground::Embedded];
         let wanted = |ground: &Ground| wishes.on.is_empty() || wishes.on.contains(ground);
         let asked = |scenario: &Scenario| wishes.only.is_empty() || wishes.only.contains(scenario);
         Self {
             grounds: grounds.into_iter().filter(wanted).collect(),
             scenarios: Scenario::ALL.into_iter().filter(asked).collect(),
-            scale: if wishes.quick { &scale::QUICK } else { &scale::FULL },
+            scale: if quick { &scale::QUICK } else { &scale::FULL },
             rounds: wishes.rounds,
         }
     }
@@ -202,13 +196,13 @@ mod tests {
     use super::*;
 
     fn titles(wishes: &Wishes) -> Vec<String> {
-        Plan::of(wishes).matches().into_iter().map(|it| it.title).collect()
+        Plan::of(wishes, true).matches().into_iter().map(|it| it.title).collect()
     }
 
     #[test]
     fn operators_follow_each_other_scenario_by_scenario() {
         let only = vec![Scenario::Burst, Scenario::Rates];
-        let wishes = Wishes { only, on: vec![Ground::Kubernetes], quick: true, our_flags: vec![], rounds: 1 };
+        let wishes = Wishes { only, on: vec![Ground::Kubernetes], our_flags: vec![], rounds: 1 };
         assert_eq!(
             titles(&wishes),
             [
@@ -222,7 +216,7 @@ mod tests {
 
     #[test]
     fn without_wishes_everything_is_measured() {
-        let wishes = Wishes { only: vec![], on: vec![], quick: false, our_flags: vec![], rounds: 2 };
+        let wishes = Wishes { only: vec![], on: vec![], our_flags: vec![], rounds: 2 };
         assert_eq!(titles(&wishes).len(), 2 * 2 * 6 * 2);
     }
 }

@@ -11,12 +11,21 @@ use crate::workspace;
 
 /// The product, and what claims from it: together, so that what both stand on is built once.
 pub(super) fn asb_and_claims() -> Result<[PathBuf; 2]> {
+    asb_and_load("claim-load")
+}
+
+/// The product, and what sends requests through its router.
+pub(super) fn asb_and_proxy_load() -> Result<[PathBuf; 2]> {
+    asb_and_load("proxy-load")
+}
+
+fn asb_and_load(load: &str) -> Result<[PathBuf; 2]> {
     let made = build(&["--package", "asb", "--package", "asb-load", "--bins"])?;
     let program = |name: &str| {
         let path = made.iter().find(|path| path.ends_with(name)).cloned();
         path.with_context(|| format!("cargo made no {name}"))
     };
-    Ok([program("asb")?, program("claim-load")?])
+    Ok([program("asb")?, program(load)?])
 }
 
 /// The product, and what puts load on API servers.

@@ -42,6 +42,14 @@ pub(crate) const PROMTOOL: Packages = Packages {
     need: "promtool comes from a Debian package, so it needs apt-get",
 };
 
+/// What people put before their servers.
+pub(crate) const NGINX: Packages = Packages {
+    names: &["nginx"],
+    programs: &["usr/sbin/nginx"],
+    extent: Extent::WithDependencies,
+    need: "the router is measured beside the nginx of a Debian package, which needs apt-get and root",
+};
+
 /// A registry to pull images from.
 pub(crate) const REGISTRY: Packages = Packages {
     names: &["docker-registry"],

@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use super::arrivals::{self, Offsets};
 use super::figure::{Figure, Unit};
 use super::generator::{Run, Settled};
-use super::processor::Shares;
 use super::ring::Ring;
 use super::scale::Scale;
 use super::scenario::Scenario;
 use super::writes::Writes;
+use crate::bench::processor::Shares;
 use crate::terminal;
 
 /// What one bout gave.

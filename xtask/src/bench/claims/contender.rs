@@ -1,13 +1,13 @@
 //! The two operators, started alike: ours takes upstream's flags, so both get the same.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::attendant::Attendant;
+use crate::bench::attendant::{Attendant, free};
 
 /// Who is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,12 +81,6 @@ impl Contender {
         stream.read_to_string(&mut text).context("reading the operator's metrics")?;
         Ok(text)
     }
-}
-
-/// An address where nobody listens at the moment.
-fn free() -> Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("finding a free port")?;
-    listener.local_addr().context("finding a free port")
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::arrivals::Offsets;
-use super::attendant::Attendant;
 use super::sample::Sample;
+use crate::bench::attendant::Attendant;
 
 /// It gives up by itself; this much later it is taken to be dead.
 const DEAD: Duration = Duration::from_secs(150);

@@ -8,12 +8,12 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
-use super::attendant::Attendant;
 use super::contender::{Contender, Side, flags};
 use super::generator::Generator;
 use super::looks::Looks;
-use super::processor::{Reading, Shares, Watched};
+use crate::bench::attendant::Attendant;
 use crate::bench::embedded::{Embedded, Extent};
+use crate::bench::processor::{Reading, Shares, Watched};
 use crate::bench::{memory, program};
 use crate::kube::{self, Cluster, Options};
 use crate::{parts, terminal};

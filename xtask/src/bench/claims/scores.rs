@@ -2,8 +2,8 @@
 
 use super::contender::Side;
 use super::figure::{Figure, Unit};
-use super::processor::Shares;
 use super::ring::Ground;
+use crate::bench::processor::Shares;
 
 /// Everything measured so far.
 #[derive(Default)]

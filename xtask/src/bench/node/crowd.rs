@@ -5,9 +5,10 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{Node, alone};
+use crate::bench::held::{self, Held, available, mebibytes};
 use crate::bench::memory;
 use crate::terminal;
 
@@ -18,21 +19,19 @@ pub(super) fn measure(mut node: Node, size: usize) -> Result<Vec<Vec<String>>> {
     let before = available()?;
     let mut rows =
         terminal::step(&format!("gather {size} Sandboxes"), || node.play(&format!("crowd={size}")))?;
-    let each = |kibibytes: u64| {
-        format!("{:.2} MiB", mebibytes(kibibytes) / f64::from(u32::try_from(size).unwrap_or(1)))
-    };
-    let held = Held::by(&node)?;
+    let each = |kibibytes: u64| format!("{:.2} MiB", held::each(kibibytes, size));
+    let held = Held::by(&node.machine)?;
     rows.push(alone("shim of one idle Sandbox, PSS", each(held.shims)));
     rows.push(alone("what runs in one idle Sandbox, PSS", each(held.inside)));
     rows.push(alone(
         "memory of the machine that one idle Sandbox takes",
         each(before.saturating_sub(available()?)),
     ));
-    let resident = mebibytes(memory::of(node.server().id())?);
+    let resident = mebibytes(memory::of(node.machine.server().id())?);
     rows.push(alone(format!("`asb up` with {size} idle Sandboxes, resident"), format!("{resident:.0} MiB")));
     rows.push(terminal::step("watch them idle", || idle(&node, &held))?);
     let start = Instant::now();
-    terminal::step("kill asb and start it again", || node.restart())?;
+    terminal::step("kill asb and start it again", || node.machine.restart())?;
     let ready = start.elapsed();
     node.play(&format!("reach={size}"))?;
     let (ready, all) = (ready.as_secs_f64(), start.elapsed().as_secs_f64());
@@ -44,67 +43,12 @@ pub(super) fn measure(mut node: Node, size: usize) -> Result<Vec<Vec<String>>> {
     Ok(rows)
 }
 
-/// What of the machine's memory could still be had, in kibibytes.
-fn available() -> Result<u64> {
-    let said = fs::read_to_string("/proc/meminfo")?;
-    let amount = |line: &str| line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?.parse().ok();
-    said.lines().find_map(amount).context("a machine without MemAvailable")
-}
-
-/// Memory of processes, shared parts divided by who shares them; in kibibytes.
-struct Held {
-    shims: u64,
-    inside: u64,
-    processes: Vec<u32>,
-}
-
-impl Held {
-    fn by(node: &Node) -> Result<Self> {
-        let pods = node.data.join("node/pods").display().to_string();
-        let mut held = Self { shims: 0, inside: 0, processes: vec![node.server().id()] };
-        for process in processes()? {
-            if is_shim(process, &pods) {
-                held.shims += share(process);
-                held.processes.push(process);
-                for child in descendants(process) {
-                    held.inside += share(child);
-                    held.processes.push(child);
-                }
-            }
-        }
-        Ok(held)
-    }
-}
-
-fn processes() -> Result<Vec<u32>> {
-    let entries = fs::read_dir("/proc")?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
-}
-
-fn is_shim(process: u32, pods: &str) -> bool {
-    fs::read(format!("/proc/{process}/cmdline"))
-        .is_ok_and(|line| String::from_utf8_lossy(&line).contains(pods))
-}
-
-fn descendants(process: u32) -> Vec<u32> {
-    let said = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    let children = said.split_whitespace().filter_map(|child| child.parse().ok());
-    children.flat_map(|child| [vec![child], descendants(child)].concat()).collect()
-}
-
-/// Nothing for one that has ended meanwhile.
-fn share(process: u32) -> u64 {
-    let said = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
-    let amount = |line: &str| line.strip_prefix("Pss:")?.trim().strip_suffix(" kB")?.parse().ok();
-    said.lines().find_map(amount).unwrap_or_default()
-}
-
 /// Processor time of all of them while nobody asks anything.
 fn idle(node: &Node, held: &Held) -> Result<Vec<String>> {
     let spent = || held.processes.iter().map(|process| ticks(*process)).sum::<u64>();
-    let (server, all) = (ticks(node.server().id()), spent());
+    let (server, all) = (ticks(node.machine.server().id()), spent());
     sleep(WATCHED);
-    let (server, all) = (ticks(node.server().id()) - server, spent().saturating_sub(all));
+    let (server, all) = (ticks(node.machine.server().id()) - server, spent().saturating_sub(all));
     let percent = |ticks: u64| {
         let spent = f64::from(u32::try_from(ticks)?) / rate();
         anyhow::Ok(format!("{:.1} %", 100.0 * spent / WATCHED.as_secs_f64()))
@@ -126,8 +70,4 @@ fn ticks(process: u32) -> u64 {
 /// Ticks in a second: what Linux tells programs on every machine that we know of.
 fn rate() -> f64 {
     100.0
-}
-
-fn mebibytes(kibibytes: u64) -> f64 {
-    f64::from(u32::try_from(kibibytes).unwrap_or(u32::MAX)) / 1024.0
 }

@@ -17,7 +17,7 @@ pub(super) fn run(node: &Node, bundle: &Bundle) -> Result<Vec<Vec<String>>> {
     let mut lives: [Vec<Life>; 3] = Default::default();
     for round in 0..ROUNDS {
         let name = format!("race-{}-{round}", std::process::id());
-        let asb = node.command(&["run", "--rm", "--image", BUSYBOX, "--", "echo", "hi"]);
+        let asb = node.machine.command(&["run", "--rm", "--image", BUSYBOX, "--", "echo", "hi"]);
         let commands: [Command; 3] = [asb, bundle.runc(&name), bundle.runsc(&name)];
         for (mut command, lives) in commands.into_iter().zip(&mut lives) {
             lives.push(life(&mut command)?);

@@ -1,6 +1,7 @@
 //! A program that runs beside what is measured, and ends with this value, or with this process however that ends.
 
 use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -29,4 +30,10 @@ impl Drop for Attendant {
     fn drop(&mut self) {
         let _ = self.0.kill().and_then(|()| self.0.wait());
     }
+}
+
+/// An address where nobody listens at the moment, for one that is about to.
+pub(super) fn free() -> Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("finding a free port")?;
+    listener.local_addr().context("finding a free port")
 }

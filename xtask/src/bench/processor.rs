@@ -57,6 +57,11 @@ impl Reading {
     }
 }
 
+/// Seconds of a processor that these have used so far.
+pub(super) fn seconds(processes: &[u32]) -> f64 {
+    hundredths(processes.iter().map(|process| of_process(*process)).sum()) / TICKS
+}
+
 #[expect(clippy::cast_precision_loss, reason = "no benchmark takes a million years")]
 fn hundredths(ticks: u64) -> f64 {
     ticks as f64
