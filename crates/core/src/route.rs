@@ -2,8 +2,10 @@
 //! is the router's.
 
 mod directory;
+#[cfg(test)]
+mod properties;
 pub mod tunnel;
 mod wanted;
 
-pub use directory::{Directory, Entry, Loopback, Place, Unreachable};
+pub use directory::{Directory, Entry, Found, Loopback, Place, Unreachable};
 pub use wanted::{Asked, Bad, Field, Named, Wanted, below};

@@ -13,6 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower::Service;
 
+use crate::alive;
 use crate::metrics::Metrics;
 
 /// How connecting is tried.
@@ -38,6 +39,7 @@ impl Service<Uri> for Connector {
         Box::pin(async move {
             let stream = connector.connect(address(&target)?).await?;
             stream.set_nodelay(true)?;
+            alive::watch(&stream)?;
             Ok(TokioIo::new(stream))
         })
     }

@@ -4,11 +4,11 @@ mod account;
 mod runtime_tokens;
 
 use std::error::Error as _;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use asb_core::object::{Key, Uid};
-use asb_core::route::{Named, Place, Unreachable, Wanted, below};
+use asb_core::object::Uid;
+use asb_core::route::{Found, Place, Wanted, below};
 use asb_types::runtime::RuntimeAccess;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
@@ -22,14 +22,16 @@ use tokio_util::task::TaskTracker;
 
 use crate::authorization::{Authority, Caller, Door};
 use crate::carrier::{Answer, Carrier, Metered, TooLarge, join};
+use crate::conversation::{Busy, Conversation};
 use crate::follow::Followed;
 use crate::forwarding::{self, Onward};
-use crate::limits::{Held, Limits};
+use crate::limits::{Client, Limits};
 use crate::linger::HandedOver;
 use crate::metrics::Metrics;
 use crate::preview;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
+use crate::stay::Stay;
 use account::Account;
 pub(crate) use runtime_tokens::RuntimeTokens;
 
@@ -43,11 +45,15 @@ pub(crate) struct Entrance {
     pub(crate) authority: Authority,
     pub(crate) runtime_tokens: Option<RuntimeTokens>,
     pub(crate) carrier: Carrier,
-    pub(crate) limits: Limits,
+    pub(crate) requests: Limits,
+    pub(crate) connections: Limits,
     pub(crate) metrics: Arc<Metrics>,
     /// Connections that go on in a protocol of their own.
     pub(crate) joined: TaskTracker,
+    /// No more is begun.
     pub(crate) stop: CancellationToken,
+    /// Whoever has not ended by now is cut off.
+    pub(crate) over: CancellationToken,
 }
 
 /// The other end of a connection.
@@ -58,12 +64,23 @@ pub(crate) struct Peer {
     pub(crate) is_secure: bool,
     /// For the connection itself to know.
     pub(crate) handed_over: HandedOver,
+    pub(crate) conversation: Conversation,
 }
 
 impl Peer {
     /// One of whom nothing else is known.
     pub(crate) fn of(caller: Caller) -> Self {
-        Self { caller, address: None, is_secure: false, handed_over: HandedOver::default() }
+        let (handed_over, conversation) = (HandedOver::default(), Conversation::default());
+        Self { caller, address: None, is_secure: false, handed_over, conversation }
+    }
+
+    /// Whose places a request takes.
+    fn client(&self) -> Client {
+        match (self.address, &self.caller) {
+            (Some(address), _) => Client::at(address),
+            (None, Caller::User(user)) => Client::User(user.name.clone()),
+            (None, _) => Client::Unknown,
+        }
     }
 }
 
@@ -75,12 +92,12 @@ struct Admitted {
 
 impl Entrance {
     pub(crate) async fn serve(&self, peer: &Peer, request: Request<Incoming>) -> Response<Answer> {
+        let busy = peer.conversation.begin();
         if self.is_health(&request) {
             return own(Response::new(Full::from(r#"{"status":"ok"}"#)), true);
         }
         let mut account = Account::open(&request);
-        let _under_way = self.metrics.begin();
-        let answer = match self.pass(peer, request, &mut account).await {
+        let answer = match self.pass(peer, request, &mut account, busy).await {
             Ok(answer) => answer,
             Err(refusal) => own(refusal.answer(), false),
         };
@@ -104,27 +121,36 @@ impl Entrance {
         peer: &Peer,
         request: Request<Incoming>,
         account: &mut Account,
+        busy: Busy,
     ) -> Result<Response<Answer>, Refusal> {
-        let client = peer.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let held = self.limits.hold(client).ok_or(Refusal::TooMany(self.limits.most()))?;
+        let stay = self.begin(peer, busy)?;
         let (parts, body) = request.into_parts();
+        forwarding::check(&parts)?;
         self.check_size(&parts)?;
         let wanted = Wanted::of(&forwarding::asked(&parts, self.settings.domain.as_deref()))?;
         account.is_for(&wanted);
-        let admitted = self.admit(peer, &parts, &wanted).await;
+        let found = self.followed.read(|directory| directory.look_up(&wanted));
+        let found = found.ok_or_else(|| Refusal::Unreachable(wanted.id().to_owned()))?;
+        let admitted = self.admit(peer, &parts, &found, wanted.port).await;
         self.metrics.decided(account.namespace(), admitted.is_ok());
         admitted?;
         if let Some(link) = follow_link(peer, &parts) {
             return Ok(link);
         }
-        let place = self.followed.read(|directory| directory.find(&wanted)).map_err(|why| {
+        let place = found.place.map_err(|why| {
             tracing::debug!(%why, sandbox = wanted.id(), "a request goes nowhere");
             self.metrics.failed(account.namespace(), "unknown");
             Refusal::Unreachable(wanted.id().to_owned())
         })?;
         account.goes_to(&place);
         let request = Request::from_parts(parts, Metered::new(body, self.settings.most_body));
-        self.carry(peer, request, Admitted { place, wanted }, held).await
+        self.carry(peer, request, Admitted { place, wanted }, stay).await
+    }
+
+    fn begin(&self, peer: &Peer, busy: Busy) -> Result<Stay, Refusal> {
+        let under_way = self.metrics.begin();
+        let held = self.requests.hold(peer.client()).ok_or(Refusal::TooMany(self.requests.most()))?;
+        Ok(Stay { _held: held, _under_way: under_way, _busy: busy })
     }
 
     fn check_size(&self, parts: &request::Parts) -> Result<(), Refusal> {
@@ -134,14 +160,14 @@ impl Entrance {
         if said.is_some_and(|said| said > most) { Err(Refusal::TooLarge(most)) } else { Ok(()) }
     }
 
-    async fn admit(&self, peer: &Peer, parts: &request::Parts, wanted: &Wanted) -> Result<(), Refusal> {
-        let (meant, uid) = self.followed.read(|directory| {
-            let meant = directory.meant(wanted);
-            let uid = meant.as_ref().ok().and_then(|key| directory.get(key)).map(|entry| entry.uid.clone());
-            (meant, uid)
-        });
-        let sandbox = meant.or_else(|why| whichever(why, wanted))?;
-        let door = Door { sandbox: &sandbox, uid: uid.as_ref().map(Uid::as_str), port: wanted.port };
+    async fn admit(
+        &self,
+        peer: &Peer,
+        parts: &request::Parts,
+        found: &Found,
+        port: u16,
+    ) -> Result<(), Refusal> {
+        let door = Door { sandbox: &found.sandbox, uid: found.uid.as_ref().map(Uid::as_str), port };
         let shown = forwarding::bearer(&parts.headers);
         let link = if shown.is_none() { preview::token(&parts.uri, &parts.headers) } else { None };
         let token = shown.or(link.as_deref());
@@ -153,7 +179,7 @@ impl Entrance {
         peer: &Peer,
         mut request: Request<Metered>,
         admitted: Admitted,
-        held: Held,
+        stay: Stay,
     ) -> Result<Response<Answer>, Refusal> {
         let Admitted { place, wanted } = admitted;
         let is_upgrade = forwarding::is_upgrade(&request);
@@ -169,19 +195,23 @@ impl Entrance {
         };
         onward.apply(&mut request, is_grpc, is_upgrade)?;
         let mut answer = self.wait(request, is_grpc, &place, &wanted).await?;
-        let has_changed = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
-        if let (Some(client), true) = (client, has_changed) {
+        if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+            // Nobody asked it to: what it says from now on is no answer to anything.
+            let client = client.ok_or_else(|| self.gives_up(&place, "protocol", &wanted))?;
             peer.handed_over.set();
             let sandbox = hyper::upgrade::on(&mut answer);
             let stop = self.stop.clone();
             self.joined.spawn(async move {
                 stop.run_until_cancelled(join(client, sandbox)).await;
-                drop(held);
+                drop(stay);
             });
             return Ok(answer.map(|_| Answer::Own(Full::default())));
         }
-        forwarding::returned(answer.headers_mut(), false);
-        Ok(answer.map(|inner| Answer::Carried { inner, _held: held }))
+        if !forwarding::is_plain(answer.headers()) {
+            return Err(self.gives_up(&place, "protocol", &wanted));
+        }
+        forwarding::returned(answer.headers_mut());
+        Ok(answer.map(|inner| Answer::Carried { inner, _stay: stay }))
     }
 
     async fn wait(
@@ -207,25 +237,18 @@ impl Entrance {
             return Refusal::TooLarge(self.settings.most_body.unwrap_or_default());
         }
         let reason = if error.is_connect() { "dial" } else { "other" };
-        self.metrics.failed(&place.key.namespace, reason);
         tracing::debug!(%error, sandbox = %place.key, address = %place.address, "a Sandbox did not answer");
+        self.gives_up(place, reason, wanted)
+    }
+
+    fn gives_up(&self, place: &Place, reason: &'static str, wanted: &Wanted) -> Refusal {
+        self.metrics.failed(&place.key.namespace, reason);
         Refusal::Unreachable(wanted.id().to_owned())
     }
 
     fn runtime_token(&self, place: &Place) -> Option<Arc<str>> {
         let wants_one = place.access == Some(RuntimeAccess::Token) && place.address.port() == RUNTIME;
         self.runtime_tokens.as_ref().filter(|_| wants_one).map(|tokens| tokens.of(&place.uid))
-    }
-}
-
-/// Whoever names what is not there is asked for their right to the likeliest, and hears no more than others.
-fn whichever(why: Unreachable, wanted: &Wanted) -> Result<Key, Refusal> {
-    match &wanted.named {
-        Named::Exactly(key) => Ok(key.clone()),
-        Named::Either(keys) => {
-            tracing::debug!(%why, "a host name means no one Sandbox");
-            keys.first().cloned().ok_or_else(|| Refusal::Unreachable(wanted.id().to_owned()))
-        }
     }
 }
 

@@ -1,26 +1,39 @@
 //! What of a request's head goes on to the Sandbox: its path as it was sent, and its headers without those that were for the
 //! router or for the connection.
 
+mod cleaning;
+
 use std::net::{IpAddr, SocketAddr};
 
 use asb_core::route::{Asked, Field};
-use http::header::{
-    AUTHORIZATION, CONNECTION, COOKIE, FORWARDED, HOST, ORIGIN, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
-    UPGRADE,
-};
+use http::header::{CONNECTION, HOST, TRANSFER_ENCODING, UPGRADE};
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version, request};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, request};
 
 use crate::preview;
 use crate::refusal::Refusal;
+use cleaning::{FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO, RUNTIME_TOKEN, clean, tokens};
+pub(crate) use cleaning::{clean_trailers, returned};
 
-const FOR_US: &str = "x-sandbox-";
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const RUNTIME_TOKEN: HeaderName = HeaderName::from_static("x-sandboxd-token");
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+/// Refuses what somebody else on the way could read in another way than we do, and what is no request to a server.
+pub(crate) fn check(request: &request::Parts) -> Result<(), Refusal> {
+    let hosts = request.headers.get_all(HOST).iter().count();
+    // `GET host` has no path: it is how CONNECT is written.
+    let has_path = request.uri.authority().is_none() || request.uri.scheme().is_some();
+    if request.method == Method::CONNECT || hosts > 1 || !has_path {
+        return Err(Refusal::Nonsense);
+    }
+    if is_plain(&request.headers) { Ok(()) } else { Err(Refusal::Coding) }
+}
+
+/// Whether a body is what its sender has, cut into pieces at most. Of any other coding only the name would be lost here.
+pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let is_known = |coding: &HeaderValue| {
+        [&b"chunked"[..], b"identity"].iter().any(|known| coding.as_bytes().eq_ignore_ascii_case(known))
+    };
+    codings.next().is_none_or(is_known) && codings.next().is_none()
+}
 
 /// What a request says about the Sandbox that it is for.
 pub(crate) fn asked<'a>(request: &'a request::Parts, domain: Option<&'a str>) -> Asked<'a> {
@@ -62,10 +75,15 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// Whether the client wants to speak something else on this connection.
+/// Whether the client wants to speak something else on this connection. HTTP is nothing else: requests that are sent inside of
+/// another are not passed by.
 pub(crate) fn is_upgrade<B>(request: &Request<B>) -> bool {
-    request.version() < Version::HTTP_2
+    let is_http = |token: &str| {
+        token.to_ascii_lowercase().starts_with("h2") || token.to_ascii_lowercase().starts_with("http")
+    };
+    request.version() == Version::HTTP_11
         && request.headers().contains_key(UPGRADE)
+        && !tokens(request.headers(), &UPGRADE).any(is_http)
         && tokens(request.headers(), &CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"))
 }
 
@@ -74,6 +92,13 @@ pub(crate) fn is_grpc<B>(request: &Request<B>) -> bool {
     let kind = request.headers().get(http::header::CONTENT_TYPE);
     request.version() == Version::HTTP_2
         && kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+}
+
+/// The host as the client wrote it: the one that [`host`] goes by.
+fn shown_host(uri: &Uri, headers: &HeaderMap) -> Option<HeaderValue> {
+    let Some(authority) = uri.authority() else { return headers.get(HOST).cloned() };
+    let place = authority.as_str().rsplit('@').next().unwrap_or_default();
+    HeaderValue::from_str(place).ok()
 }
 
 /// Where a request came from, and how it goes on.
@@ -94,10 +119,7 @@ impl Onward<'_> {
         as_http2: bool,
         upgrade: bool,
     ) -> Result<(), Refusal> {
-        let host = request.headers().get(HOST).cloned();
-        let host = host.or_else(|| {
-            request.uri().authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok())
-        });
+        let host = shown_host(request.uri(), request.headers());
         *request.uri_mut() = self.uri(request.uri())?;
         *request.version_mut() = if as_http2 { Version::HTTP_2 } else { Version::HTTP_11 };
         let headers = request.headers_mut();
@@ -129,66 +151,6 @@ impl Onward<'_> {
         parts.path_and_query = Some(PathAndQuery::try_from(path).map_err(|_| Refusal::Nonsense)?);
         Uri::from_parts(parts).map_err(|_| Refusal::Nonsense)
     }
-}
-
-/// Takes out what was for us or for this connection. `TE: trailers` stays: gRPC servers ask for it.
-fn clean(headers: &mut HeaderMap, upgrade: bool) {
-    let named: Vec<HeaderName> =
-        tokens(headers, &CONNECTION).filter_map(|token| HeaderName::try_from(token).ok()).collect();
-    let wants_trailers = tokens(headers, &TE).any(|token| token.eq_ignore_ascii_case("trailers"));
-    let protocol = headers.get(UPGRADE).cloned().filter(|_| upgrade);
-    let ours: Vec<HeaderName> =
-        headers.keys().filter(|name| name.as_str().starts_with(FOR_US)).cloned().collect();
-    let fixed = [
-        CONNECTION,
-        KEEP_ALIVE,
-        PROXY_AUTHORIZATION,
-        PROXY_CONNECTION,
-        TE,
-        TRANSFER_ENCODING,
-        UPGRADE,
-        HOST,
-        AUTHORIZATION,
-        FORWARDED,
-        FORWARDED_FOR,
-        RUNTIME_TOKEN,
-    ];
-    for name in fixed.into_iter().chain(named).chain(ours) {
-        headers.remove(name);
-    }
-    if wants_trailers {
-        headers.insert(TE, HeaderValue::from_static("trailers"));
-    }
-    if let Some(protocol) = protocol {
-        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-        headers.insert(UPGRADE, protocol);
-        headers.remove(ORIGIN);
-    }
-    let kept = headers.get(COOKIE).map(|cookie| (cookie.clone(), preview::without_cookie(cookie)));
-    match kept {
-        Some((was, Some(is))) if was != is => drop(headers.insert(COOKIE, is)),
-        Some((_, None)) => drop(headers.remove(COOKIE)),
-        _ => {}
-    }
-}
-
-/// What of an answer's head goes back to the client.
-pub(crate) fn returned(headers: &mut HeaderMap, upgrade: bool) {
-    if upgrade {
-        return;
-    }
-    let named: Vec<HeaderName> =
-        tokens(headers, &CONNECTION).filter_map(|token| HeaderName::try_from(token).ok()).collect();
-    for name in
-        [CONNECTION, KEEP_ALIVE, PROXY_CONNECTION, TRANSFER_ENCODING, UPGRADE].into_iter().chain(named)
-    {
-        headers.remove(name);
-    }
-}
-
-fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
 #[cfg(test)]
@@ -259,7 +221,57 @@ mod tests {
         let request = sent(request, true);
         assert_eq!(request.headers()[CONNECTION], "upgrade");
         assert_eq!(request.headers()[UPGRADE], "websocket");
-        assert!(!request.headers().contains_key(ORIGIN));
+        assert!(!request.headers().contains_key(http::header::ORIGIN));
+    }
+
+    #[test]
+    fn http_inside_of_http_is_no_upgrade() {
+        for (protocol, is_one) in
+            [("websocket", true), ("h2c", false), ("foo, H2C", false), ("HTTP/2.0", false)]
+        {
+            let request = Request::get("/").header("Connection", "upgrade").header("Upgrade", protocol);
+            assert_eq!(is_upgrade(&request.body(()).expect("a request")), is_one, "{protocol}");
+        }
+    }
+
+    #[test]
+    fn nobody_says_in_the_routers_name_where_a_request_came_from() {
+        let request = Request::get("/")
+            .header("X-Forwarded-Host", "forged")
+            .header("X_Forwarded_For", "127.0.0.1")
+            .header("X_Sandboxd_Token", "forged")
+            .header("X-Forwarded-Proto", "https");
+        let headers = sent(request, false).headers().clone();
+        assert!(!headers.iter().any(|(_, value)| value == "forged" || value == "127.0.0.1"), "{headers:?}");
+        assert_eq!(headers["x-forwarded-proto"], "http");
+    }
+
+    #[test]
+    fn the_host_that_the_sandbox_hears_of_is_the_one_that_counted() {
+        let request = Request::get("http://user@80-a-b.boxes.test:8080/").header("Host", "other.test");
+        assert_eq!(sent(request, false).headers()["x-forwarded-host"], "80-a-b.boxes.test:8080");
+    }
+
+    #[test]
+    fn what_others_could_read_in_another_way_is_refused() {
+        let checked = |request: request::Builder| check(&request.body(()).expect("a request").into_parts().0);
+        let plain = || Request::get("/").header("Host", "a");
+        assert_eq!(checked(plain()), Ok(()));
+        assert_eq!(checked(plain().header("Transfer-Encoding", "Chunked")), Ok(()));
+        assert_eq!(checked(plain().header("Host", "b")), Err(Refusal::Nonsense));
+        for method in ["CONNECT", "GET"] {
+            assert_eq!(checked(Request::builder().method(method).uri("a:80")), Err(Refusal::Nonsense));
+        }
+        assert_eq!(checked(Request::get("http://a")), Ok(()));
+        for coding in ["gzip, chunked", "chunked, chunked", "xchunked"] {
+            assert_eq!(
+                checked(plain().header("Transfer-Encoding", coding)),
+                Err(Refusal::Coding),
+                "{coding}"
+            );
+        }
+        let twice = plain().header("Transfer-Encoding", "chunked").header("Transfer-Encoding", "chunked");
+        assert_eq!(checked(twice), Err(Refusal::Coding));
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //!
 //! Which Sandbox is meant and where it is, is decided in `asb_core::route`. Nothing here changes an object.
 
+mod alive;
 mod authorization;
 mod carrier;
 mod connector;
+mod conversation;
 mod entrance;
 mod follow;
 mod forwarding;
@@ -18,6 +20,7 @@ mod probes;
 mod refusal;
 mod router;
 mod settings;
+mod stay;
 mod tls;
 pub mod token;
 mod tunnel;

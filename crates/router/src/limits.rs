@@ -1,20 +1,42 @@
-//! How much of the router one client may hold at a time.
+//! How much of the router one client may hold at a time: requests, connections.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
 
-/// Requests under way, by client.
+/// Who counts as one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Client {
+    /// Of IPv6 the network: whoever has one address of it has them all.
+    Address(IpAddr),
+    /// Somebody whom the API server let in.
+    User(String),
+    Unknown,
+}
+
+impl Client {
+    pub(crate) fn at(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self::Address(address.into()),
+            IpAddr::V6(address) => {
+                let network = Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64));
+                Self::Address(network.into())
+            }
+        }
+    }
+}
+
+/// What is held, by client.
 #[derive(Clone)]
 pub(crate) struct Limits {
     most: usize,
-    held: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    held: Arc<Mutex<HashMap<Client, usize>>>,
 }
 
-/// A request's place, given back when it is dropped.
+/// A place, given back when it is dropped.
 pub(crate) struct Held {
     limits: Limits,
-    client: IpAddr,
+    client: Client,
 }
 
 impl Limits {
@@ -27,9 +49,9 @@ impl Limits {
     }
 
     /// Nothing, where the client holds all that it may.
-    pub(crate) fn hold(&self, client: IpAddr) -> Option<Held> {
+    pub(crate) fn hold(&self, client: Client) -> Option<Held> {
         let mut held = self.held.lock().expect("nobody panics with it");
-        let count = held.entry(client).or_default();
+        let count = held.entry(client.clone()).or_default();
         if *count >= self.most {
             return None;
         }
@@ -54,17 +76,28 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
+    fn at(address: &str) -> Client {
+        Client::at(address.parse().expect("an address"))
+    }
+
     #[test]
     fn a_client_holds_so_much_and_leaves_nothing_behind() {
         let limits = Limits::new(2);
-        let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
-        let first = limits.hold(one);
-        let second = limits.hold(one);
-        assert!(first.is_some() && second.is_some() && limits.hold(one).is_none());
-        assert!(limits.hold(other).is_some(), "others are not concerned");
+        let first = limits.hold(at("192.0.2.1"));
+        let second = limits.hold(at("192.0.2.1"));
+        assert!(first.is_some() && second.is_some() && limits.hold(at("192.0.2.1")).is_none());
+        assert!(limits.hold(at("192.0.2.2")).is_some(), "others are not concerned");
         drop(first);
-        assert!(limits.hold(one).is_some());
+        assert!(limits.hold(at("192.0.2.1")).is_some());
         drop(second);
         assert!(limits.held.lock().expect("free").is_empty());
+    }
+
+    #[test]
+    fn whoever_has_many_addresses_is_one_client() {
+        assert_eq!(at("2001:db8::1"), at("2001:db8::ffff:1"));
+        assert_ne!(at("2001:db8::1"), at("2001:db8:0:1::1"));
+        assert_eq!(at("::ffff:192.0.2.1"), at("192.0.2.1"));
+        assert_ne!(at("192.0.2.1"), at("192.0.2.2"));
     }
 }

@@ -14,18 +14,20 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::alive;
 use crate::authorization::Caller;
 use crate::entrance::{Entrance, Peer};
+use crate::limits::Client;
 use crate::linger::Lingering;
 use crate::tls::Shown;
 use crate::tunnel::Tunnel;
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
-const HEADERS: Duration = Duration::from_secs(10);
 const STREAMS: u32 = 250;
+/// More than anybody's headers take; it is what a stranger can make the router keep.
+const HEAD: usize = 64 << 10;
 const PING: Duration = Duration::from_secs(30);
 
 /// Where connections come in, and what is known of all of them.
@@ -53,13 +55,11 @@ impl Origin {
 }
 
 /// Accepts until the router stops; those who are at it may end.
-pub(crate) async fn serve(
-    door: Door,
-    entrance: Arc<Entrance>,
-    room: Arc<Semaphore>,
-    stop: CancellationToken,
-) {
-    let connections = TaskTracker::new();
+pub(crate) async fn serve(door: Door, entrance: Arc<Entrance>, room: Arc<Semaphore>) {
+    let (connections, stop) = (TaskTracker::new(), &entrance.stop);
+    if let Err(error) = alive::watch(&door.listener) {
+        tracing::warn!(%error, "clients that vanish will not be noticed");
+    }
     while let Some(Ok(permit)) = stop.run_until_cancelled(Arc::clone(&room).acquire_owned()).await {
         let Some(accepted) = stop.run_until_cancelled(door.listener.accept()).await else { break };
         let (stream, from) = match accepted {
@@ -71,20 +71,22 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let (entrance, stop) = (Arc::clone(&entrance), stop.clone());
-        let (tls, origin) = (door.tls.clone(), door.origin.clone());
-        connections.spawn(async move {
-            let from = from.ip().to_canonical();
+        let from = from.ip().to_canonical();
+        let Some(held) = entrance.connections.hold(Client::at(from)) else {
+            tracing::debug!(%from, "a client has all the connections that it may have: one is closed");
+            continue;
+        };
+        let over = entrance.over.clone();
+        let (entrance, tls, origin) = (Arc::clone(&entrance), door.tls.clone(), door.origin.clone());
+        connections.spawn(over.run_until_cancelled_owned(async move {
             let caller = origin.caller(from).await;
-            greet(stream, from, tls, caller, entrance, stop).await;
-            drop(permit);
-        });
+            greet(stream, from, tls, caller, entrance).await;
+            drop((permit, held));
+        }));
     }
     drop(door.listener);
     connections.close();
-    if tokio::time::timeout(entrance.settings.goodbye, connections.wait()).await.is_err() {
-        tracing::warn!("requests that did not end in time are cut off");
-    }
+    connections.wait().await;
 }
 
 async fn greet(
@@ -93,33 +95,34 @@ async fn greet(
     tls: Option<Arc<Shown>>,
     caller: Caller,
     entrance: Arc<Entrance>,
-    stop: CancellationToken,
 ) {
     let _ = stream.set_nodelay(true);
     let peer = Peer { address: Some(from), is_secure: tls.is_some(), ..Peer::of(caller) };
     match tls {
-        None => converse(stream, peer, entrance, stop).await,
+        None => converse(stream, peer, entrance).await,
         Some(tls) => {
             let handshake = tokio::time::timeout(HANDSHAKE, tls.acceptor().accept(stream)).await;
             if let Ok(Ok(stream)) = handshake {
-                converse(stream, peer, entrance, stop).await;
+                converse(stream, peer, entrance).await;
             }
         }
     }
 }
 
 /// Serves one connection, wherever it comes from.
-pub(crate) async fn converse<S>(stream: S, peer: Peer, entrance: Arc<Entrance>, stop: CancellationToken)
+pub(crate) async fn converse<S>(stream: S, peer: Peer, entrance: Arc<Entrance>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let (stop, conversation) = (entrance.stop.clone(), peer.conversation.clone());
+    let (hello, idle) = (entrance.settings.hello, entrance.settings.idle);
     let stream = TokioIo::new(Lingering::new(stream, peer.handed_over.clone()));
     let service = service_fn(move |request: Request<Incoming>| {
         let (entrance, peer) = (Arc::clone(&entrance), peer.clone());
         async move { Ok::<_, Infallible>(entrance.serve(&peer, request).await) }
     });
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(hello).max_buf_size(HEAD);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).keep_alive_interval(PING);
     let connection = builder.serve_connection_with_upgrades(stream, service);
     tokio::pin!(connection);
@@ -128,6 +131,11 @@ where
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
+        }
+        () = conversation.fall_silent(hello, idle) => {
+            connection.as_mut().graceful_shutdown();
+            // Whoever does not say goodbye either is left.
+            tokio::time::timeout(hello, connection).await.unwrap_or(Ok(()))
         }
     };
     if let Err(error) = ended {

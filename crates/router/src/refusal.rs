@@ -24,8 +24,10 @@ pub(crate) enum Refusal {
     TooLarge(u64),
     #[error("Too many requests at a time: at most {0} for each client.")]
     TooMany(usize),
-    #[error("The path or host of the request makes no sense.")]
+    #[error("The method, path or host of the request makes no sense.")]
     Nonsense,
+    #[error("No transfer coding but chunked is known.")]
+    Coding,
 }
 
 impl Refusal {
@@ -34,11 +36,12 @@ impl Refusal {
             Self::Bad(_) | Self::Nonsense => StatusCode::BAD_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::Undecided => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Undecided => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreachable(_) => StatusCode::BAD_GATEWAY,
             Self::TooSlow(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Coding => StatusCode::NOT_IMPLEMENTED,
         }
     }
 
@@ -52,7 +55,7 @@ impl Refusal {
             Self::Unauthenticated => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            Self::TooMany(_) => {
+            Self::TooMany(_) | Self::Undecided => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use asb_core::object::Key;
+use asb_core::route::Entry;
 use kube::Client;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -27,14 +28,12 @@ pub struct Router {
     entrance: Arc<Entrance>,
     follower: Follower,
     doors: Vec<Door>,
-    stop: CancellationToken,
 }
 
 /// What others may do with a router that runs.
 #[derive(Clone)]
 pub struct Handle {
     entrance: Arc<Entrance>,
-    stop: CancellationToken,
 }
 
 impl Router {
@@ -42,19 +41,20 @@ impl Router {
     pub fn new(client: Client, settings: Settings, authority: Authority, key: Option<PrivateKey>) -> Self {
         let (follower, directory) = follow(client, &settings);
         let metrics = Arc::new(Metrics::default());
-        let stop = CancellationToken::new();
         let entrance = Entrance {
             carrier: Carrier::new(&settings, Arc::clone(&metrics)),
-            limits: Limits::new(settings.requests_per_client),
+            requests: Limits::new(settings.requests_per_client),
+            connections: Limits::new(settings.connections_per_client),
             runtime_tokens: key.map(RuntimeTokens::new),
             joined: TaskTracker::new(),
-            stop: stop.clone(),
+            stop: CancellationToken::new(),
+            over: CancellationToken::new(),
             settings,
             followed: directory,
             authority,
             metrics,
         };
-        Self { entrance: Arc::new(entrance), follower, doors: Vec::new(), stop }
+        Self { entrance: Arc::new(entrance), follower, doors: Vec::new() }
     }
 
     /// Lets connections in here. Whoever comes in by TLS sees the certificate.
@@ -71,12 +71,12 @@ impl Router {
     }
 
     pub fn handle(&self) -> Handle {
-        Handle { entrance: Arc::clone(&self.entrance), stop: self.stop.clone() }
+        Handle { entrance: Arc::clone(&self.entrance) }
     }
 
     /// Until it is told to stop, and those who are at it have ended or had their time.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { entrance, follower, doors, stop: own } = self;
+        let Self { entrance, follower, doors } = self;
         let following = CancellationToken::new();
         let tasks = TaskTracker::new();
         tasks.spawn(follower.run(following.clone()));
@@ -88,15 +88,23 @@ impl Router {
                     following.run_until_cancelled(tls.keep_fresh(&entrance.metrics)).await;
                 });
             }
-            tasks.spawn(listener::serve(door, Arc::clone(&entrance), Arc::clone(&room), own.clone()));
+            tasks.spawn(listener::serve(door, Arc::clone(&entrance), Arc::clone(&room)));
         }
         stop.cancelled().await;
-        own.cancel();
+        entrance.stop.cancel();
         entrance.joined.close();
         following.cancel();
         tasks.close();
-        tasks.wait().await;
-        entrance.joined.wait().await;
+        let all = async {
+            tasks.wait().await;
+            entrance.joined.wait().await;
+        };
+        tokio::pin!(all);
+        if tokio::time::timeout(entrance.settings.goodbye, &mut all).await.is_err() {
+            tracing::warn!("requests that did not end in time are cut off");
+            entrance.over.cancel();
+            all.await;
+        }
     }
 }
 
@@ -106,24 +114,23 @@ impl Handle {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let serving =
-            listener::converse(stream, Peer::of(caller), Arc::clone(&self.entrance), self.stop.clone());
-        self.entrance.joined.spawn(serving);
+        let serving = listener::converse(stream, Peer::of(caller), Arc::clone(&self.entrance));
+        self.entrance.joined.spawn(self.entrance.over.clone().run_until_cancelled_owned(serving));
     }
 
     /// Whether it knows all Sandboxes, and goes on.
     pub fn is_ready(&self) -> bool {
-        self.entrance.followed.is_whole() && !self.stop.is_cancelled()
+        self.entrance.followed.is_whole() && !self.entrance.stop.is_cancelled()
     }
 
     pub async fn wait_until_ready(&self) {
         self.entrance.followed.clone().wait_until_whole().await;
     }
 
-    /// Whether it has heard of this Sandbox.
-    pub fn knows(&self, namespace: &str, name: &str) -> bool {
+    /// What it has heard of this Sandbox.
+    pub fn sandbox(&self, namespace: &str, name: &str) -> Option<Entry> {
         let key = Key::new(namespace, name);
-        self.entrance.followed.read(|directory| directory.get(&key).is_some())
+        self.entrance.followed.read(|directory| directory.get(&key).cloned())
     }
 
     pub fn metrics(&self) -> &Metrics {

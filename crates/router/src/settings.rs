@@ -23,8 +23,13 @@ pub struct Settings {
     pub most_body: Option<u64>,
     /// How many requests of one client are carried at a time.
     pub requests_per_client: usize,
-    /// How many connections there may be in all.
+    /// How many connections there may be in all, and of one client.
     pub connections: usize,
+    pub connections_per_client: usize,
+    /// How long a connection may take to say what it wants, at first and each time.
+    pub hello: Duration,
+    /// How long a connection by HTTP/2 may go on that wants nothing.
+    pub idle: Duration,
     /// How long requests may take to end once the router stops.
     pub goodbye: Duration,
     /// Whether Sandboxes may be at this machine's own addresses.
@@ -46,6 +51,9 @@ impl Default for Settings {
             most_body: None,
             requests_per_client: 256,
             connections: 4096,
+            connections_per_client: 1024,
+            hello: Duration::from_secs(10),
+            idle: Duration::from_mins(2),
             goodbye: Duration::from_secs(30),
             loopback: Loopback::Refused,
             access_log: true,

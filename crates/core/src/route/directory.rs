@@ -49,6 +49,17 @@ pub struct Place {
     pub access: Option<RuntimeAccess>,
 }
 
+/// What a request means at one moment. Whoever is let in is let into this, and not into what has its name when they were asked
+/// about: a host name can mean another Sandbox by then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Whose right is asked for, whether it can be reached or not.
+    pub sandbox: Key,
+    /// Of the Sandbox that has the name, if there is one.
+    pub uid: Option<Uid>,
+    pub place: Result<Place, Unreachable>,
+}
+
 /// Why a request goes nowhere. Clients are told no more than that the Sandbox cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreachable {
@@ -115,8 +126,19 @@ impl Directory {
         self.entries.is_empty()
     }
 
-    /// Which Sandbox is meant, whether it can be reached or not: who may reach it is asked before that is told.
-    pub fn meant(&self, wanted: &Wanted) -> Result<Key, Unreachable> {
+    /// Nothing, where no Sandbox is named. Whoever names what is not there is asked for their right to the likeliest, and hears no
+    /// more than others.
+    pub fn look_up(&self, wanted: &Wanted) -> Option<Found> {
+        let sandbox = match (self.meant(wanted), &wanted.named) {
+            (Ok(key), _) => key,
+            (Err(_), Named::Exactly(key)) => key.clone(),
+            (Err(_), Named::Either(keys)) => keys.first()?.clone(),
+        };
+        let uid = self.entries.get(&sandbox).map(|entry| entry.uid.clone());
+        Some(Found { sandbox, uid, place: self.find(wanted) })
+    }
+
+    fn meant(&self, wanted: &Wanted) -> Result<Key, Unreachable> {
         match &wanted.named {
             Named::Exactly(key) => Ok(key.clone()),
             Named::Either(keys) => {
@@ -130,7 +152,7 @@ impl Directory {
         }
     }
 
-    pub fn find(&self, wanted: &Wanted) -> Result<Place, Unreachable> {
+    fn find(&self, wanted: &Wanted) -> Result<Place, Unreachable> {
         let key = self.meant(wanted)?;
         let entry = self.entries.get(&key).ok_or(Unreachable::Unknown)?;
         match &wanted.uid {
@@ -246,5 +268,24 @@ mod tests {
         assert_eq!(directory.meant(&wanted), Ok(Key::new("team", "box-a")));
         directory.put(Key::new("a-team", "box"), entry(json!({})));
         assert_eq!(directory.meant(&wanted), Err(Unreachable::Ambiguous));
+    }
+
+    #[test]
+    fn what_is_looked_up_leads_to_the_sandbox_whose_right_is_asked_for_or_nowhere() {
+        let host = Asked {
+            host: Some("80-box-a-team.boxes.test"),
+            domain: Some("boxes.test"),
+            path: "/",
+            ..Asked::default()
+        };
+        let wanted = Wanted::of(&host).expect("clear");
+        let mut directory = Directory::default();
+        for (namespace, name) in [("team", "box-a"), ("a-team", "box")] {
+            let found = directory.look_up(&wanted).expect("named");
+            assert!(found.place.is_err() || found.place.is_ok_and(|place| place.key == found.sandbox));
+            directory.put(Key::new(namespace, name), entry(json!({})));
+        }
+        let found = directory.look_up(&wanted).expect("named");
+        assert_eq!((found.sandbox, found.place), (Key::new("a-team", "box"), Err(Unreachable::Ambiguous)));
     }
 }

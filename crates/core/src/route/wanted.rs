@@ -213,8 +213,6 @@ fn seconds(text: &str) -> Result<Duration, Bad> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn headers<'a>(id: &'a str, namespace: Field<'a>, port: Field<'a>) -> Asked<'a> {
@@ -302,21 +300,5 @@ mod tests {
         assert_eq!(by_path("/sandboxes/team/box"), Err(Bad::Port));
         assert_eq!(by_path("/sandboxes/team/%62ox/80/"), Err(Bad::Id));
         assert_eq!(by_path("/other"), Err(Bad::NoId));
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_is_asked_names_labels_only(id in ".{0,70}", host in ".{0,80}", path in ".{0,80}") {
-            for field in [Field::Absent, Field::One(id.as_str())] {
-                let asked = Asked {
-                    id: field, host: Some(&host), path: &path, domain: Some("boxes.test"), ..Asked::default()
-                };
-                if let Ok(wanted) = Wanted::of(&asked) {
-                    let keys = match wanted.named { Named::Exactly(key) => vec![key], Named::Either(keys) => keys };
-                    prop_assert!(!keys.is_empty());
-                    prop_assert!(keys.iter().all(|key| is_label(&key.name) && is_label(&key.namespace)));
-                }
-            }
-        }
     }
 }

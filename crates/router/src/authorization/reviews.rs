@@ -1,5 +1,5 @@
 //! Asks the API server who a token is and what a user may. Answers count for a while, so that a busy client costs it
-//! little; that it could not be asked counts for a moment.
+//! little; that it could not be asked is not remembered.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

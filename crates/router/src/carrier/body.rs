@@ -10,7 +10,8 @@ use bytes::{Buf, Bytes};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use crate::limits::Held;
+use crate::forwarding;
+use crate::stay::Stay;
 
 type Broken = Box<dyn Error + Send + Sync>;
 
@@ -46,7 +47,7 @@ impl Body for Metered {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let frame = match Pin::new(&mut self.inner).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => frame,
+            Poll::Ready(Some(Ok(frame))) => cleaned(frame),
             Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error.into()))),
             Poll::Ready(None) => return Poll::Ready(None),
             Poll::Pending => return Poll::Pending,
@@ -68,9 +69,17 @@ impl Body for Metered {
     }
 }
 
+/// What comes after a body says no more than what came before it may.
+fn cleaned(mut frame: Frame<Bytes>) -> Frame<Bytes> {
+    if let Some(trailers) = frame.trailers_mut() {
+        forwarding::clean_trailers(trailers);
+    }
+    frame
+}
+
 /// The body of an answer: a Sandbox's, or the router's own.
 pub(crate) enum Answer {
-    Carried { inner: Incoming, _held: Held },
+    Carried { inner: Incoming, _stay: Stay },
     Own(Full<Bytes>),
 }
 

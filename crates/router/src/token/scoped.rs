@@ -193,6 +193,21 @@ mod tests {
         }
 
         #[test]
+        fn what_is_signed_is_read_back_as_it_was(
+            namespace in ".{0,20}", name in ".{0,20}", later in 1..i64::from(u32::MAX),
+            uid in prop::option::of(".{0,40}"), port in prop::option::of(any::<u16>()),
+        ) {
+            let (key, exp) = (key(), NOON.as_second() + later);
+            let scope = Scope { namespace, name, exp, uid, port };
+            for token in [scope.signed_with_secret(&secret()), scope.signed_with_key(&key)] {
+                prop_assert_eq!(keys(&key).check(&token, NOON), Ok(scope.clone()));
+                let part = token.len() / 2;
+                prop_assert!(keys(&key).check(&token[..part], NOON).is_err());
+                prop_assert!(keys(&key).check(&token[..token.len() - 1], NOON).is_err());
+            }
+        }
+
+        #[test]
         fn rubbish_is_no_token(token in ".{0,100}") {
             prop_assert!(keys(&key()).check(&token, NOON).is_err());
         }

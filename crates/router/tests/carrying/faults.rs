@@ -1,5 +1,10 @@
 //! Sandboxes that are slow, break off or do not listen, and a router that stops.
 
+mod api_server;
+mod replacement;
+mod restart;
+mod streams;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,6 +1,5 @@
 //! Carries what a client and a Pod send each other.
 
-use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -38,18 +37,16 @@ where
     });
     tokio::select! {
         sent = &mut inward => match (sent, closing) {
-            (Ok(()), Closing::Half) => ended(outward.await),
+            (Ok(()), Closing::Half) => drop(outward.await),
             (Ok(()), Closing::Whole) => {}
             (Err(_), _) => drop(timeout(LINGER, outward).await),
         },
         received = &mut outward => if received.is_ok() && closing == Closing::Half {
-            ended(inward.await);
+            // Whoever is gone by now would have ended anyway.
+            drop(inward.await);
         },
     }
 }
-
-/// Whoever is gone by now would have ended anyway.
-fn ended(_: io::Result<()>) {}
 
 #[cfg(test)]
 mod tests {
