@@ -24,6 +24,7 @@ pub mod rotation;
 pub mod route;
 pub mod sandbox;
 pub mod shorthand;
+pub mod task;
 pub mod template;
 pub mod views;
 pub mod write;

@@ -23,6 +23,7 @@ pub mod quantity;
 pub mod rights;
 pub mod runtime;
 pub mod shorthand;
+pub mod tasks;
 pub mod v1alpha1;
 pub mod v1beta1;
 
@@ -35,7 +36,8 @@ pub const GROUP: &str = "agents.x-k8s.io";
 /// Group of the kinds built on top of Sandbox: SandboxTemplate, SandboxClaim and SandboxWarmPool.
 pub const EXTENSIONS_GROUP: &str = "extensions.agents.x-k8s.io";
 
-/// Go clients leave a status counter of 0 out, and so do we: "how many" and "not yet counted" look the same to them.
+/// Go clients leave a status counter of 0 out, and so do we: "how many" and "not yet counted" look the same to them. The same
+/// goes for what is not so unless somebody says it.
 fn omit_zero<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }
