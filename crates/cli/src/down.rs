@@ -48,11 +48,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let root = daemon::node_root(&data_dir);
     let running = || halt::running(&root).context("cannot tell what runs in sandboxes");
     let mut before = 0;
-    if daemon::holder(&data_dir)?.is_some() && !arguments.keep_running {
+    let holder = daemon::holder(&data_dir)?;
+    if holder.is_some() && !arguments.keep_running {
         before = running()?.len();
         session::block_on(control::halt(&data_dir, arguments.grace))?;
     }
-    let stopped = daemon::stop(&data_dir, MOST + arguments.grace)?;
+    // One that was asked may have ended before it is told.
+    let stopped = daemon::stop(&data_dir, MOST + arguments.grace)?.or(holder);
     let mut done = Done { daemon: stopped.map(|pid| pid.as_raw_nonzero().get()), ..Done::default() };
     let running = running()?;
     if arguments.keep_running {

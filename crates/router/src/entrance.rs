@@ -6,6 +6,7 @@ mod runtime_tokens;
 use std::error::Error as _;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use asb_core::object::Uid;
 use asb_core::route::{Found, Place, Wanted, below};
@@ -37,6 +38,8 @@ pub(crate) use runtime_tokens::RuntimeTokens;
 
 /// The port of the runtime that takes tokens.
 const RUNTIME: u16 = 8888;
+/// How long whoever asks a router that has just begun waits for it to know all Sandboxes.
+const BEGINNING: Duration = Duration::from_secs(5);
 
 /// Everything that requests share.
 pub(crate) struct Entrance {
@@ -129,8 +132,7 @@ impl Entrance {
         self.check_size(&parts)?;
         let wanted = Wanted::of(&forwarding::asked(&parts, self.settings.domain.as_deref()))?;
         account.is_for(&wanted);
-        let found = self.followed.read(|directory| directory.look_up(&wanted));
-        let found = found.ok_or_else(|| Refusal::Unreachable(wanted.id().to_owned()))?;
+        let found = self.look_up(&wanted).await?;
         let admitted = self.admit(peer, &parts, &found, wanted.port).await;
         self.metrics.decided(account.namespace(), admitted.is_ok());
         admitted?;
@@ -145,6 +147,17 @@ impl Entrance {
         account.goes_to(&place);
         let request = Request::from_parts(parts, Metered::new(body, self.settings.most_body));
         self.carry(peer, request, Admitted { place, wanted }, stay).await
+    }
+
+    /// A router that has just begun waits until it knows all Sandboxes: one that it does not know yet may well be there.
+    async fn look_up(&self, wanted: &Wanted) -> Result<Found, Refusal> {
+        let look = || self.followed.read(|directory| directory.look_up(wanted));
+        let is_known = || look().is_some_and(|found| found.place.is_ok());
+        if !self.followed.is_whole() && !is_known() {
+            let whole = tokio::time::timeout(BEGINNING, self.followed.clone().wait_until_whole()).await;
+            whole.map_err(|_| Refusal::Beginning)?;
+        }
+        look().ok_or_else(|| Refusal::Unreachable(wanted.id().to_owned()))
     }
 
     fn begin(&self, peer: &Peer, busy: Busy) -> Result<Stay, Refusal> {

@@ -33,7 +33,7 @@ impl Followed {
         *self.is_whole.borrow()
     }
 
-    pub(crate) async fn wait_until_whole(&mut self) {
+    pub(crate) async fn wait_until_whole(mut self) {
         // It is dropped only when the router ends.
         let _ = self.is_whole.wait_for(|is_whole| *is_whole).await;
     }

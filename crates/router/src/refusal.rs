@@ -16,6 +16,8 @@ pub(crate) enum Refusal {
     Forbidden,
     #[error("the API server could not be asked whether you may: try again")]
     Undecided,
+    #[error("the router has just begun and does not know all sandboxes yet: try again")]
+    Beginning,
     #[error("Could not connect to the backend sandbox: {0}")]
     Unreachable(String),
     #[error("Timed out waiting for the backend sandbox: {0}")]
@@ -36,7 +38,7 @@ impl Refusal {
             Self::Bad(_) | Self::Nonsense => StatusCode::BAD_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::Undecided => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Undecided | Self::Beginning => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreachable(_) => StatusCode::BAD_GATEWAY,
             Self::TooSlow(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -55,7 +57,7 @@ impl Refusal {
             Self::Unauthenticated => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            Self::TooMany(_) | Self::Undecided => {
+            Self::TooMany(_) | Self::Undecided | Self::Beginning => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}
